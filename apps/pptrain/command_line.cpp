@@ -65,8 +65,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
 }
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"train",  "cluster",  "profile",  "plan",     "simulate",
-                                                 "report", "validate", "tokenize", "generate", "export"};
+  static const std::vector<std::string> names = {"train",    "cluster",  "profile",  "plan",   "simulate",   "report",
+                                                 "validate", "tokenize", "generate", "export", "export-plan"};
   return names;
 }
 
@@ -96,6 +96,7 @@ CommandLine::CommandLine(Options& options, std::function<std::string()> version)
   tokenize();
   generate();
   export_model();
+  export_plan();
 }
 
 const std::vector<std::string>& CommandLine::choices(const CLI::Option* option) const {

@@ -71,6 +71,7 @@ class CommandLine {
   void profile();
   void plan();
   void simulate();
+  void export_plan();
   void report();
   void validate();
   // text_commands.cpp

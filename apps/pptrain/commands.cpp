@@ -15,6 +15,7 @@
 #include "comm/launcher.hpp"
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
+#include "exporting.hpp"
 #include "generating.hpp"
 #include "io/checkpoint_file.hpp"
 #include "io/export_model.hpp"
@@ -166,7 +167,8 @@ bool needs_machine(const Options& options) {
     case Command::report:
     case Command::validate:
     case Command::tokenize:
-    case Command::export_model: return false;
+    case Command::export_model:
+    case Command::export_plan: return false;
     case Command::generate: return num_launched_ranks() > 1;
   }
   return false;
@@ -184,6 +186,7 @@ void run_command(const Options& options) {
     case Command::tokenize: run_tokenize(options); break;
     case Command::generate: run_generate(options); break;
     case Command::export_model: run_export(options); break;
+    case Command::export_plan: run_export_plan(options); break;
   }
 }
 

@@ -1,6 +1,7 @@
 // The options of what plans, trains and looks at plans, runs and files.
 #include "base/names.hpp"
 #include "command_line.hpp"
+#include "export_plan/export_plan.hpp"
 #include "plan/plan.hpp"
 #include "planners/search.hpp"
 
@@ -134,6 +135,29 @@ void CommandLine::simulate() {
            "Draws what each device does when, and prints how long a step takes, how long devices wait, and the most "
            "memory that each one needs. Needs no machine. The trace opens in chrome://tracing or Perfetto.",
            {{"pptrain simulate --plan P.json --cluster C.toml --profile L.json", "draw the pipeline of a plan"}});
+}
+
+void CommandLine::export_plan() {
+  CLI::App* sub = command(Command::export_plan, "export-plan", "Write a plan as the files of another trainer");
+  sub->add_option("CONFIG.toml", options_.input, "the job that the plan is for")->required()->type_name("");
+  sub->add_option("--plan", options_.plan, "the plan")->required()->type_name("PLAN.json");
+  const std::vector<std::string>& trainers = trainer_names();
+  CLI::Option* trainer =
+      sub->add_option("--for", options_.trainer, "who is to train by it: " + join(trainers))->required();
+  trainer->check(CLI::IsMember(trainers).description(""))->type_name("TRAINER");
+  choices_[trainer] = trainers;
+  sub->add_option("-o,--output", options_.output, "the folder to write")->required()->type_name("FOLDER");
+  overrides(sub);
+  cluster_file(sub);
+  profile_file(sub, "instead of the configuration's profile");
+  analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
+  describe(sub,
+           "Writes options or a configuration file with the plan's degrees, layers, batch sizes, schedule and memory "
+           "savings, the order of hosts and processes, a batch script, and README.md, which says how to use it and "
+           "what stands for what. A plan that the trainer cannot run is refused, with what to set so that the search "
+           "finds the best one that it can. Needs no machine.",
+           {{"pptrain export-plan job.toml --plan plan.json --for megatron -o megatron-job",
+             "write what Megatron-LM needs"}});
 }
 
 void CommandLine::report() {

@@ -7,7 +7,19 @@
 
 namespace pptrain {
 
-enum class Command { train, cluster, profile, plan, simulate, report, validate, tokenize, generate, export_model };
+enum class Command {
+  train,
+  cluster,
+  profile,
+  plan,
+  simulate,
+  report,
+  validate,
+  tokenize,
+  generate,
+  export_model,
+  export_plan
+};
 
 /// What the command line says.
 struct Options {
@@ -22,7 +34,7 @@ struct Options {
   std::string plan_precision;  ///< "": as the configuration says
   std::string profile;
   std::string planner;
-  std::string plan;  ///< of `simulate`, like the next three, and of `generate`
+  std::string plan;  ///< of `simulate`, like the next three, of `generate` and of `export-plan`
   std::string schedule;
   std::string order;
   std::string trace;
@@ -49,6 +61,7 @@ struct Options {
   std::optional<std::int64_t> global_batch_size;
   std::optional<std::int64_t> micro_batch_size;
   std::string weight_type = "fp32";  ///< of `export`
+  std::string trainer;               ///< of `export-plan`: `--for`
   std::string prompt;                ///< of `generate`, like the next eight
   std::string prompt_file;
   std::int64_t tokens = 100;

@@ -171,8 +171,11 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
 }
 
 void visit(KeyVisitor& v, PlannerConfig& planner) {
-  v.name({"name", "The planner; \"all\" is \"auto\" with the plans of all others beside it."}, planner.name,
-         {"auto", "amp", "amp-sa", "megatron", "data-parallel", "dapple", "pipedream", "whale", "alpa",
+  v.name({"name",
+          "The planner; \"all\" is \"auto\" with the plans of all others beside it, \"uniform\" is \"auto\" for stages "
+          "that are alike and divide everything evenly, as other trainers need them."},
+         planner.name,
+         {"auto", "uniform", "amp", "amp-sa", "megatron", "data-parallel", "dapple", "pipedream", "whale", "alpa",
           "amp-uniform-layers", "amp-uniform-parameters", "random", "exhaustive", "all"});
   v.seconds({"time_limit", "The search ends after it with the best plan so far."}, planner.time_limit,
             positive("a search needs some time"));

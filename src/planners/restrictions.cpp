@@ -344,7 +344,7 @@ ScheduleChoice schedule_under(const Restrictions& restrictions) {
 
 bool plans_only_grids(const std::string& schedule, const Restrictions& restrictions) {
   const bool by_stages = is_schedule(schedule) && schedule_kind(schedule).planned_stage_by_stage;
-  return !by_stages || restrictions.zero_group == ZeroGroup::node;
+  return !by_stages || restrictions.uniform || restrictions.zero_group == ZeroGroup::node;
 }
 
 void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,

@@ -68,7 +68,19 @@ void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, co
                    "it makes plans for 1f1b and gpipe", "use planner \"auto\" or \"amp\", or another schedule"});
 }
 
-const Planner& asked_planner(const std::string& name) { return planner_called(name == "all" ? "auto" : name); }
+/// Names under which `auto` is asked: to show every other planner beside it, and for uniform grids alone.
+constexpr const char* with_all = "all";
+constexpr const char* uniform_grids = "uniform";
+
+const Planner& asked_planner(const std::string& name) {
+  return planner_called(name == with_all || name == uniform_grids ? "auto" : name);
+}
+
+/// The restrictions that the name of a planner means beside those that are asked for.
+Restrictions restrictions_of_planner(const std::string& name, Restrictions restrictions) {
+  restrictions.uniform = restrictions.uniform || name == uniform_grids;
+  return restrictions;
+}
 
 /// What the planner makes under these restrictions.
 PlanScope scope_of(const Planner& planner, const Restrictions& restrictions) {
@@ -127,7 +139,8 @@ const std::vector<std::string>& planner_names() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
     for (const auto& planner : planners()) all.push_back(planner->name());
-    all.emplace_back("all");
+    all.insert(all.begin() + 1, uniform_grids);
+    all.emplace_back(with_all);
     return all;
   }();
   return names;
@@ -144,9 +157,10 @@ void check_layers_of(const Planner& planner, const Instance& instance, const std
 
 }  // namespace
 
-void check_search(const std::string& name, const Instance& instance, const Restrictions& restrictions,
+void check_search(const std::string& name, const Instance& instance, const Restrictions& asked,
                   const std::string& source) {
   check_planner_name(name, source);
+  const Restrictions restrictions = restrictions_of_planner(name, asked);
   const Planner& planner = asked_planner(name);
   const ScheduleChoice schedule = schedule_under(restrictions);
   check_restrictions(instance, restrictions, source, scope_of(planner, restrictions));
@@ -154,10 +168,11 @@ void check_search(const std::string& name, const Instance& instance, const Restr
   check_layers_of(planner, instance, source);
 }
 
-SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& asked,
+SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restricted,
                          const std::string& source, Stop stop, SearchProgress* progress) {
   const auto start = std::chrono::steady_clock::now();
-  check_search(name, instance, asked, source);
+  check_search(name, instance, restricted, source);
+  const Restrictions asked = restrictions_of_planner(name, restricted);
   check_instance(instance, source);
   const Planner& planner = asked_planner(name);
   const bool grids = scope_of(planner, asked) == PlanScope::uniform;
@@ -197,6 +212,7 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
       if (grid.plan) give_whole_experts(*grid.plan, instance.profile);
     }
   }
+  if (name == uniform_grids) result.plan->planner = name;
   result.plan->search_complete = outcome.complete;
   result.plan->search_candidates = outcome.num_examined;
   result.plan->search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

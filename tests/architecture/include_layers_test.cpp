@@ -21,7 +21,7 @@ const std::vector<std::vector<std::string>> layers = {
     {"text", "config", "weights", "model", "cluster", "profile", "plan", "program"},
     {"cost", "schedule"},
     {"simulate"},
-    {"planners"},
+    {"planners", "export_plan"},
     {"tensor", "kernels", "comm", "cuda"},
     {"nn", "optim", "data", "probe", "io"},
     {"runtime"},
@@ -34,8 +34,8 @@ const std::vector<std::vector<std::string>> planner_rooms = {
     {"judge"}, {"describe"}, {"frames"}, {"restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes"},
 };
 
-const std::set<std::string> pure = {"base", "text",    "config", "weights",  "model",    "cluster", "profile",
-                                    "plan", "program", "cost",   "schedule", "simulate", "planners"};
+const std::set<std::string> pure = {"base", "text",    "config", "weights",  "model",    "cluster",  "profile",
+                                    "plan", "program", "cost",   "schedule", "simulate", "planners", "export_plan"};
 const std::regex machine_header(R"(^(mpi\.h|Kokkos_|hdf5|H5|cuda|nccl|cublas|cudnn))");
 
 std::map<std::string, int> positions(const std::vector<std::vector<std::string>>& rows) {

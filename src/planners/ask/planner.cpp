@@ -1,11 +1,17 @@
 #include "planners/ask/planner.hpp"
 
 #include "plan/match.hpp"
+#include "plan/uniformity.hpp"
 #include "plan/zero_groups.hpp"
 
 namespace pptrain {
 
+bool obeys_uniform(const Restrictions& restrictions, const Plan& plan) {
+  return !restrictions.uniform || is_even_grid(plan);
+}
+
 bool is_refused(const SearchSpace& space, const Plan& plan) {
+  if (!obeys_uniform(space.restrictions, plan)) return true;
   return space.check != nullptr && !space.check->accepts(plan);
 }
 

@@ -46,7 +46,11 @@ struct SearchSpace {
   }
 };
 
-/// Whether the search is to leave out a plan that fits by the closed forms, because it does not in the simulator.
+/// Whether the plan is a uniform grid that divides everything evenly, where nothing else is wanted.
+bool obeys_uniform(const Restrictions& restrictions, const Plan& plan);
+
+/// Whether the search is to leave out a plan that fits by the closed forms, because it does not in the simulator, or
+/// because only uniform grids are wanted.
 bool is_refused(const SearchSpace& space, const Plan& plan);
 
 /// The best plan of one uniform grid, for the table that people read.

@@ -50,6 +50,7 @@ struct Restrictions {
   bool uneven_shares = false;           ///< whether replicas of a grid may share samples unevenly
   Effort effort = Effort::normal;       ///< of `auto`
   int threads = 0;                      ///< on which `auto` searches, with the same result; 0: all cores of the process
+  bool uniform = false;                 ///< whether only uniform grids that divide everything evenly are wanted
   bool blocks = true;                   ///< whether parts of a stage may be divided differently
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
@@ -72,7 +73,7 @@ ScheduleChoice schedule_under(const Restrictions& restrictions);
 /// Whether stages of this schedule may hold several chunks.
 bool runs_chunks(const std::string& schedule);
 /// Whether only searches over uniform grids make plans that obey them: the others plan for 1f1b and gpipe, whose memory
-/// they know, and for ZeRO over all replicas.
+/// they know, for ZeRO over all replicas, and for stages of any shape.
 bool plans_only_grids(const std::string& schedule, const Restrictions& restrictions);
 
 /// Refuses (`Error`, exit code 2) restrictions that contradict each other or the instance, or that

@@ -16,12 +16,13 @@ bool is_small(const Instance& instance) {
 std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most_data) {
   std::vector<std::int64_t> sizes = micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
   constexpr int most_uneven = 256;  // replicas
-  const bool even = most_data > most_uneven && !space.restrictions.uneven_shares;
+  const bool even = space.restrictions.uniform || (most_data > most_uneven && !space.restrictions.uneven_shares);
   std::erase_if(sizes, [&](std::int64_t size) { return size < most_data || (even && size % most_data != 0); });
   return sizes;
 }
 
 std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions) {
+  if (!restrictions.recompute && restrictions.uniform) return {RecomputeRule::none, RecomputeRule::full};
   if (!restrictions.recompute) return {RecomputeRule::none, RecomputeRule::needed, RecomputeRule::full};
   switch (*restrictions.recompute) {
     case Recompute::none: return {RecomputeRule::none};

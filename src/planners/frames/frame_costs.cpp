@@ -108,8 +108,8 @@ const std::vector<double>& FrameTables::update_seconds(int kind, int tensor_para
 }
 
 FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed,
-                       std::int64_t micro_batch, const FrameCosts* other)
-    : instance_(instance), placed_(placed), sums_(tables.sums()), micro_batch_(micro_batch) {
+                       std::int64_t micro_batch, const FrameCosts* other, Shares shares)
+    : instance_(instance), placed_(placed), sums_(tables.sums()), micro_batch_(micro_batch), shares_(shares) {
   for (int s = 0; s < placed.num_stages(); ++s) {
     if (placed.layout_of(s) == static_cast<int>(kinds_.size())) add_kind(tables, s);
   }
@@ -147,7 +147,7 @@ void FrameCosts::add_kind(FrameTables& tables, int stage) {
     samples_.push_back(even_division(micro_batch_, placed_.data(stage)));
   } else {
     const StageMesh shared(cluster, tensor, devices_of(mesh));
-    samples_.push_back(*shared_samples(sums_, shared, micro_batch_, Shares::balanced));
+    samples_.push_back(*shared_samples(sums_, shared, micro_batch_, shares_));
   }
   StageKind& made = kinds_.emplace_back();
   ReplicaGroup slowest;

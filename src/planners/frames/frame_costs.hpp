@@ -9,6 +9,7 @@
 #include "cost/layer_sums.hpp"
 #include "planners/frames/frame.hpp"
 #include "planners/frames/shape.hpp"
+#include "planners/meshes/stage_mesh.hpp"
 
 namespace pptrain {
 
@@ -57,9 +58,10 @@ struct StageKind {
 class FrameCosts {
  public:
   /// `placed` and `tables` must outlive it. `other`: of the same shape with another micro-batch size that replicas
-  /// share evenly, whose links are taken over where they share this one evenly too; null: none.
+  /// share evenly, whose links are taken over where they share this one evenly too; null: none. `shares`: how replicas
+  /// that are not alike share samples.
   FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed, std::int64_t micro_batch,
-             const FrameCosts* other = nullptr);
+             const FrameCosts* other = nullptr, Shares shares = Shares::balanced);
 
   const Instance& instance() const { return instance_; }
   const PlacedShape& placed() const { return placed_; }
@@ -104,6 +106,7 @@ class FrameCosts {
   const PlacedShape& placed_;
   LayerSums& sums_;
   std::int64_t micro_batch_;
+  Shares shares_;
   std::deque<PassSums> least_;                  // of kinds whose replicas differ
   std::vector<StageKind> kinds_;                // by layout
   std::vector<std::vector<Interval>> samples_;  // by layout

@@ -118,8 +118,9 @@ class FrameSearch {
     const ZeroGroup first = zero_groups(space_, meshes).front();
     const PlacedShape& placed = placed_.emplace_back(space_.instance, meshes, first);
     const FrameCosts* other = nullptr;
+    const Shares shares = space_.restrictions.uniform ? Shares::even : Shares::balanced;
     for (const std::int64_t size : frame_micro_batches(space_, placed.most_data())) {
-      const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size, other);
+      const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size, other, shares);
       if (costs.shares_evenly()) other = &costs;
       push_costs(front.bound);
     }
@@ -201,7 +202,7 @@ class FrameSearch {
 
   /// The same division with F computed again where devices do not have room for what it stores.
   void recompute_full_stages(const WaitingFrame& refused, const TriedPlan& tried) {
-    if (space_.restrictions.recompute) return;
+    if (space_.restrictions.recompute || space_.restrictions.uniform) return;
     FrameDivision more = refused.division;
     for (int s = 0; s < tried.plan.num_stages(); ++s) {
       const auto lacks = [&](DeviceId device) {

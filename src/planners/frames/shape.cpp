@@ -98,6 +98,7 @@ std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site) {
   for (const StageRun& run : run_grids(space, static_cast<int>(site.devices.size()))) {
     if (run.stages <= layers && allows(space.restrictions.pipeline, run.stages)) shapes.push_back({run});
   }
+  if (space.restrictions.uniform) return shapes;
   const std::vector<int> runs = runs_of(space.instance.cluster, site);
   constexpr std::size_t most_divided = 6;  // devices
   const bool divided = site.devices.size() <= most_divided;

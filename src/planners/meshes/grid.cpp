@@ -113,6 +113,7 @@ std::string why_not_in_space(const Grid& grid, const Instance& instance, const R
 
 Restrictions with_uneven_shares(const Instance& instance, Restrictions restrictions) {
   restrictions.uneven_shares = false;
+  if (restrictions.uniform) return restrictions;
   const bool any_fixed =
       restrictions.data || restrictions.pipeline || restrictions.tensor || restrictions.micro_batch_size;
   // Planners of grids are as their authors have them; where nothing is asked for, other planners find other plans.

@@ -1,0 +1,249 @@
+// Configuration of torchtitan. Names and forms are those of torchtitan/config/job_config.py and
+// torchtitan/distributed/pipeline_parallel.py of torchtitan 0.2.2, the last release that reads TOML, and of the
+// schedules' CSV in torch/distributed/pipelining/schedules.py.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/names.hpp"
+#include "config/schedule_kinds.hpp"
+#include "export_plan/grid.hpp"
+#include "export_plan/launch.hpp"
+#include "export_plan/page.hpp"
+#include "export_plan/torchtitan_model.hpp"
+#include "export_plan/trainers.hpp"
+
+namespace pptrain {
+namespace {
+
+const TrainerName torchtitan = {"torchtitan", "torchtitan"};
+
+class TorchtitanExport {
+ public:
+  explicit TorchtitanExport(const ExportedPlan& exported)
+      : exported_(exported),
+        plan_(exported.plan),
+        shape_(decoder_shape(exported.model, torchtitan.title, exported.source)),
+        grid_(grid_of(exported, torchtitan)),
+        order_(launch_order(exported.plan, exported.cluster)) {}
+
+  std::vector<ExportFile> files() {
+    check();
+    std::vector<ExportFile> files = {{"config.toml", config()},
+                                     {torchtitan_model_file, torchtitan_model(exported_, shape_, grid_.pipeline)}};
+    if (has_csv()) files.push_back({"schedule.csv", csv()});
+    const std::string start =
+        "# Python finds the model's file here, torchtitan the files that config.toml names.\n"
+        "cd -- \"$here\"\n"
+        "export PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH}\n"
+        "exec \"${PYTHON:-python3}\" -m torchtitan.train --job.config_file config.toml \"$@\"\n";
+    for (ExportFile& file :
+         std::vector<ExportFile>{rank_script(start), ranks_file(order_), hosts_file(order_, exported_.cluster),
+                                 sbatch_file(exported_, order_), page()})
+      files.push_back(std::move(file));
+    return files;
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
+    refuse_plan(exported_, problem, reason, suggestion);
+  }
+
+  void check() const {
+    check_state();
+    check_precision();
+    if (grid_.recompute == Recompute::selective) {
+      refuse("attention is computed again and the rest is stored",
+             "selective checkpointing stores attention and computes other operators again in torchtitan",
+             "plan again with --planner uniform --set parallelism.recompute=full, or =none");
+    }
+    if (grid_.offload) {
+      refuse("the optimizer state is in the host's memory", "torchtitan moves weights and gradients there with it",
+             "plan again with --set parallelism.offload=false");
+    }
+    if (shape_.tokens % grid_.tensor != 0 || shape_.key_heads % grid_.tensor != 0) {
+      refuse(fmt::format("{} members share {} tokens and {} key heads", grid_.tensor, shape_.tokens, shape_.key_heads),
+             "torchtitan divides both evenly", "plan again with --set parallelism.tensor=N that divides both");
+    }
+  }
+
+  /// FSDP divides weights; the form that divides nothing runs without other parallelism.
+  void check_state() const {
+    const bool alone = grid_.pipeline == 1 && grid_.tensor == 1;
+    if (grid_.zero_stage == 1 || (grid_.zero_stage == 0 && grid_.data > 1 && !alone)) {
+      refuse(
+          fmt::format("replicas with ZeRO stage {}", grid_.zero_stage),
+          "replicas beside pipeline or tensor parallelism divide weights, gradients and optimizer state in torchtitan",
+          "plan again with --planner uniform --set parallelism.zero_stage=2, or =3");
+    }
+  }
+
+  void check_precision() const {
+    const Precision precision = exported_.config.training.precision;
+    if (precision == Precision::fp16) {
+      refuse("precision \"fp16\"", "torchtitan computes in bfloat16 or float32",
+             "plan again with --set training.precision=bf16");
+    }
+    const bool divided = grid_.zero_stage > 0 || (grid_.pipeline == 1 && grid_.tensor == 1);
+    if (precision == Precision::bf16 && !divided) {
+      refuse("precision \"bf16\" with one replica of each stage",
+             "beside pipeline or tensor parallelism torchtitan computes in bfloat16 only where FSDP divides weights",
+             "plan again with --planner uniform --set parallelism.data=N --set parallelism.zero_stage=2, N at least 2");
+    }
+  }
+
+  /// The name by which torch makes the plan's orders; "" where it has none.
+  std::string torch_name() const {
+    if (grid_.chunks > 1) return "";
+    if (alternates(WarmUpOf::stages_left)) return "1F1B";
+    return alternates(WarmUpOf::all) ? "GPipe" : "";
+  }
+
+  /// Forward passes before the first backward one: as many as there are stages from this one on, or all.
+  enum class WarmUpOf { stages_left, all };
+
+  /// Whether every stage runs one backward and one forward pass in turn behind this warm-up.
+  bool alternates(WarmUpOf kind) const {
+    const auto count = static_cast<int>(plan_.micro_batches);
+    for (int s = 0; s < grid_.pipeline; ++s) {
+      const int warm_up = kind == WarmUpOf::all ? count : std::min(grid_.pipeline - s, count);
+      TaskOrder order;
+      for (int i = 0; i < warm_up; ++i) order.push_back({TaskKind::forward, ChunkId(s), MicroBatchId(i)});
+      for (int i = 0; i < count; ++i) {
+        order.push_back({TaskKind::backward, ChunkId(s), MicroBatchId(i)});
+        if (warm_up + i < count) order.push_back({TaskKind::forward, ChunkId(s), MicroBatchId(warm_up + i)});
+      }
+      if (order != exported_.orders[static_cast<std::size_t>(s)]) return false;
+    }
+    return true;
+  }
+
+  bool has_csv() const { return grid_.pipeline > 1 && torch_name().empty(); }
+
+  /// The name of the order or, where a file says it, one of torch's schedules whose chunks lie as the plan's do.
+  std::string schedule() const {
+    if (!has_csv()) return torch_name();
+    return schedule_kind(plan_.schedule.name).placement == ChunkPlacement::v_shape ? "ZBVZeroBubble"
+                                                                                   : "Interleaved1F1B";
+  }
+
+  /// A line per rank of the pipeline: chunk, F, I (gradients of inputs), W (of weights) or B (of both), micro-batch.
+  std::string csv() const {
+    std::string text;
+    for (const TaskOrder& order : exported_.orders) {
+      std::vector<std::string> actions;
+      for (const Task& task : order)
+        actions.push_back(fmt::format("{}{}{}", task.chunk.value, letter(task.kind), task.micro_batch.value));
+      text += join(actions, ",") + "\n";
+    }
+    return text;
+  }
+
+  static char letter(TaskKind kind) {
+    switch (kind) {
+      case TaskKind::forward: return 'F';
+      case TaskKind::backward_input: return 'I';
+      case TaskKind::backward_weight: return 'W';
+      case TaskKind::backward: return 'B';
+    }
+    return 'F';
+  }
+
+  /// Names of the modules of each chunk.
+  std::string modules() const {
+    std::string text = "module_fqns_per_model_part = [\n";
+    for (const ChunkBlocks& chunk : chunk_blocks(exported_, torchtitan, shape_)) {
+      std::vector<std::string> names;
+      if (chunk.embedding) names.emplace_back("\"tok_embeddings\"");
+      for (std::int64_t block = chunk.blocks.begin; block < chunk.blocks.end; ++block)
+        names.push_back(fmt::format("\"layers.{}\"", block));
+      if (chunk.output) names.insert(names.end(), {"\"norm\"", "\"output\""});
+      text += "  [" + join(names) + "],\n";
+    }
+    return text + "]\n";
+  }
+
+  std::string config() const {
+    const TrainingConfig& training = exported_.config.training;
+    const bool divides = grid_.zero_stage > 0;
+    const std::int64_t local = grid_.pipeline > 1 ? grid_.samples * plan_.micro_batches : grid_.samples;
+    std::string text =
+        fmt::format("[model]\nname = \"{}\"\nflavor = \"{}\"\n", torchtitan_model_name(shape_), torchtitan_flavor);
+    text +=
+        "# The folder of the tokenizer, as Hugging Face's libraries write it.\n"
+        "hf_assets_path = \"./assets\"\n\n[experimental]\ncustom_import = \"pptrain_model\"\n\n";
+    text += fmt::format("[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\nsteps = {}\n", local,
+                        plan_.global_batch_size, shape_.tokens, training.steps);
+    text += fmt::format("max_norm = {}\nmixed_precision_param = \"{}\"\n",
+                        exported_.config.optimizer.gradient_clip > 0.0
+                            ? fmt::format("{}", exported_.config.optimizer.gradient_clip)
+                            : "inf",
+                        training.precision == Precision::bf16 ? "bfloat16" : "float32");
+    text += "dataset = \"c4\"\n\n" + torchtitan_optimizer(exported_) + "\n[parallelism]\n";
+    text += fmt::format("data_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n",
+                        divides ? grid_.zero_runs : grid_.data, divides ? grid_.data / grid_.zero_runs : 1);
+    if (divides)
+      text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n", grid_.zero_stage == 3 ? "always" : "never");
+    text += fmt::format("tensor_parallel_degree = {}\npipeline_parallel_degree = {}\n", grid_.tensor, grid_.pipeline);
+    if (grid_.pipeline > 1) {
+      text += fmt::format("pipeline_parallel_microbatch_size = {}\npipeline_parallel_schedule = \"{}\"\n",
+                          grid_.samples, schedule());
+      if (has_csv()) text += "pipeline_parallel_schedule_csv = \"schedule.csv\"\n";
+      text += modules();
+    }
+    return text + fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", to_string(grid_.recompute));
+  }
+
+  ExportFile page() const {
+    ExportPage page;
+    page.title = torchtitan.title;
+    page.version = "torchtitan 0.2.2, the last release that reads TOML" +
+                   std::string(has_csv() ? ", and the schedules' CSV of PyTorch 2.15" : "");
+    page.steps = {
+        hosts_step(),
+        "Install torchtitan 0.2.2 and its PyTorch, and set `PYTHON` to its Python where that is not `python3`.",
+        "In `config.toml`, set `hf_assets_path` to the folder of the tokenizer, and `dataset` and "
+        "`dataset_path` to your data.",
+        "`sbatch job.sbatch`, here. More options follow: `sbatch job.sbatch --training.steps 1000`."};
+    page.files = launch_files();
+    page.files.insert(page.files.begin(),
+                      {{"config.toml", "the job"}, {torchtitan_model_file, "the model's dimensions"}});
+    if (has_csv())
+      page.files.push_back({"schedule.csv",
+                            "the order of passes, a line per rank of the pipeline: chunk, `F`, `I` "
+                            "(gradients of inputs), `W` (of weights) or `B` (both), micro-batch"});
+    page.mapped = {
+        {"stages, chunks and their layers", "`module_fqns_per_model_part`, a list for each chunk"},
+        {"schedule", has_csv() ? "`schedule.csv`; the schedule's name says how chunks lie on ranks"
+                               : "`pipeline_parallel_schedule`"},
+        {"replicas and ZeRO",
+         "`data_parallel_replicate_degree`, `data_parallel_shard_degree`, "
+         "`fsdp_reshard_after_forward`: `never` keeps weights whole between passes, as stage 2"},
+        {"samples of a replica", grid_.pipeline > 1 ? "`pipeline_parallel_microbatch_size`; `local_batch_size` is that "
+                                                      "times the micro-batches"
+                                                    : "`local_batch_size`; micro-batches are gradient accumulation"},
+        {"devices", rank_order_text() + ", as torchtitan's mesh pp, dp_replicate, dp_shard, tp"},
+        {"recompute", "`[activation_checkpoint] mode`"}};
+    page.differs = {
+        "Weights are gathered by FSDP for each pass with stage 3, and with stage 2 once a step; its prefetching is its "
+        "own.",
+        "Tensor parallelism divides norms along the sequence.",
+        "Initial weights, the order of samples and dropout (there is none) are torchtitan's.",
+        "Times that pptrain predicts are of its own runtime."};
+    return page_file(exported_, page);
+  }
+
+  const ExportedPlan& exported_;
+  const Plan& plan_;
+  DecoderShape shape_;
+  ExportGrid grid_;
+  LaunchOrder order_;
+};
+
+}  // namespace
+
+std::vector<ExportFile> export_for_torchtitan(const ExportedPlan& exported) {
+  return TorchtitanExport(exported).files();
+}
+
+}  // namespace pptrain
