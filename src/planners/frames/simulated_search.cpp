@@ -159,7 +159,7 @@ class SimulatedSearch {
   void climb_cuts() {
     constexpr std::size_t most_compared = 16;
     constexpr std::size_t most_climbed = 2;
-    leaders_.push_back({*best_, seconds_});
+    leaders_.insert(leaders_.begin(), {*best_, seconds_});  // which stays the best of equals
     sort_leaders();
     if (leaders_.size() > most_compared) leaders_.resize(most_compared);
     for (TriedPlan& leader : leaders_) {
