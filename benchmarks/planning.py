@@ -151,7 +151,7 @@ def job_with(job, addition):
 
 def compute_seconds(job, cluster, document):
     """What is left of the plan's iteration where links cost nothing."""
-    return cost(job, document, cluster=variant(cluster, cluster + "-unlinked", bandwidth="1e15 GB/s"))["estimates"]["amp"]
+    return cost(job, document, cluster=variant(cluster, cluster + "-unlinked", bandwidth="1e9 GB/s"))["estimates"]["amp"]
 
 
 def by_planner(job):

@@ -80,7 +80,7 @@ def parts(row, document):
     profile = profile_of(row)
     profile["bytes_per_parameter"]["gradient"] = 0
     name = "dapple-" + row["configuration"]
-    without_links = planning.variant(name, name + "-unlinked", bandwidth="1e15 GB/s", memory="1000 TB")
+    without_links = planning.variant(name, name + "-unlinked", bandwidth="1e9 GB/s", memory="1000 TB")
     without_gradients = planning.generated("without-gradients.json", json.dumps(profile))
     compute = estimate(costed(row, document, cluster=without_links))
     transfers = estimate(costed(row, document, cluster=planning.unlimited(name), profile=without_gradients))

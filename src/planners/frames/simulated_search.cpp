@@ -107,6 +107,7 @@ class SimulatedSearch {
     sort_leaders();
     if (leaders_.size() > num_leaders()) leaders_.resize(num_leaders());
     add_schedules_beside(improve_leaders(LocalSearch::Kind::all, leader_work(), OrderEffort::brief));
+    simulators_.clear();  // plans of thousands of devices fill hundreds of megabytes
     const Plan before = *best_;
     climb_cuts();
     if (!same_plan(before, *best_)) {
