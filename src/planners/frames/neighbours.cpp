@@ -50,7 +50,7 @@ std::optional<Plan> with_micro_batch(const Plan& plan, std::int64_t micro_batch)
   return result;
 }
 
-/// What a stage may do to save memory of its device and others.
+/// What a stage may do to save memory, but for what it offloads.
 struct Mode {
   Recompute recompute;
   int zero_stage;
