@@ -353,14 +353,14 @@ def merged(paths):
     documents = [read_object(pathlib.Path(path)) for path in paths]
     first = documents[0]
 
-    def same(document, layer, other):
+    def same(layer, other):
         return all(layer.get(key) == other.get(key) for key in ("name", "parameters", "output_bytes"))
 
     for path, document in zip(paths, documents):
         if document.get("schema") != SCHEMA:
             fail(path, f"schema = {json.dumps(document.get('schema'))}", f"a profile has {SCHEMA}", "check the path")
         alike = len(document["layers"]) == len(first["layers"]) and all(
-            same(document, layer, other) for layer, other in zip(document["layers"], first["layers"]))
+            same(layer, other) for layer, other in zip(document["layers"], first["layers"]))
         if not alike:
             fail(path, f"other layers than {paths[0]}", "profiles of one model with samples of one length are merged",
                  "measure both with the same MODEL and --sequence-length")

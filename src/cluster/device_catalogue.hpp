@@ -29,8 +29,8 @@ const CatalogueDevice* catalogue_device(const std::string& name);
 /// A name as names of the catalogues are compared: in small letters, with `-` between words, without a maker in front.
 std::string plain_name(const std::string& name);
 
-/// Those of `names` that somebody may mean who writes `name`: those that have it as a part, else those that begin with
-/// the same word, else the one that is spelt nearly so. At most five; nothing where none is near.
+/// What somebody may mean who writes `name`: the `names` that have it as a part, else the ones that begin with the same
+/// word, else the one that is spelt nearly so. At most five; nothing where none is near.
 std::vector<std::string> similar_names(const std::string& name, const std::vector<std::string>& names);
 
 /// Names of all devices of the catalogue.

@@ -39,7 +39,7 @@ std::string device_toml(const DeviceKind& kind) {
     const std::string value = quantity_toml(rate, Quantity::flop_rate, {"TFLOP/s", "GFLOP/s"});
     rates += fmt::format("{}{} = {}", rates.empty() ? "" : ", ", precision, value);
   }
-  // Of a kind in the catalogue an empty table says that no rates are known, where none would say the catalogue's.
+  // An empty table says that no rates are known; without a table a kind of the catalogue would have the catalogue's.
   const bool says_none = rates.empty() && catalogue_device(kind.name) != nullptr;
   if (!rates.empty() || says_none) text += fmt::format("flops = {{ {} }}\n", rates);
   if (kind.memory_bandwidth > 0.0) {

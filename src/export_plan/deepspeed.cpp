@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/names.hpp"
-#include "export_plan/grid.hpp"
-#include "export_plan/launch.hpp"
+#include "export_plan/grid_export.hpp"
 #include "export_plan/page.hpp"
 #include "export_plan/trainers.hpp"
 #include "profile/json.hpp"
@@ -14,14 +13,9 @@ namespace {
 
 const TrainerName deepspeed = {"DeepSpeed", "deepspeed"};
 
-class DeepspeedExport {
+class DeepspeedExport : private GridExport {
  public:
-  explicit DeepspeedExport(const ExportedPlan& exported)
-      : exported_(exported),
-        plan_(exported.plan),
-        shape_(decoder_shape(exported.model, deepspeed.title, exported.source)),
-        grid_(grid_of(exported, deepspeed)),
-        order_(launch_order(exported.plan, exported.cluster)) {}
+  explicit DeepspeedExport(const ExportedPlan& exported) : GridExport(exported, deepspeed) {}
 
   std::vector<ExportFile> files() {
     check();
@@ -31,22 +25,14 @@ class DeepspeedExport {
         "export PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH}\n"
         "exec \"${PYTHON:-python3}\" \"${TRAIN:?is to be your training program}\" --deepspeed \\\n"
         "  --deepspeed_config \"$here/ds_config.json\" --local_rank \"$LOCAL_RANK\" \"$@\"\n";
-    for (ExportFile& file :
-         std::vector<ExportFile>{rank_script(start), ranks_file(order_), hosts_file(order_, exported_.cluster),
-                                 sbatch_file(exported_, order_), page()})
-      files.push_back(std::move(file));
-    return files;
+    return files_with(std::move(files), start, page());
   }
 
  private:
   bool has_stages() const { return grid_.pipeline > 1; }
 
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
-    refuse_plan(exported_, problem, reason, suggestion);
-  }
-
   void check() const {
-    const std::string uniform = "plan again with --planner uniform ";
+    const std::string uniform = uniform_remedy() + " ";
     if (has_stages() && (plan_.schedule.name != "1f1b" || grid_.chunks > 1))
       refuse(fmt::format("schedule \"{}\" of {} chunks per stage", plan_.schedule.name, grid_.chunks),
              "DeepSpeed's pipelines run one chunk per stage in the order of 1f1b",
@@ -107,7 +93,7 @@ class DeepspeedExport {
                  {"fp16", {{"enabled", training.precision == Precision::fp16}}}};
     if (training.precision == Precision::fp16) json["fp16"]["loss_scale"] = training.loss_scale.value_or(0.0);
     json["zero_optimization"] = {{"stage", grid_.zero_stage}};
-    // Of optimizers that are torch's own DeepSpeed divides the state when it is told that this is meant.
+    // DeepSpeed divides the state of an optimizer of torch's own only when it is told that this is meant.
     if (exported_.config.optimizer.name == "sgd" && grid_.zero_stage > 0) json["zero_allow_untested_optimizer"] = true;
     if (grid_.offload) json["zero_optimization"]["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
     if (training.gradient_precision == GradientPrecision::bf16) json["communication_data_type"] = "bf16";
@@ -192,12 +178,6 @@ class DeepspeedExport {
         "Times that pptrain predicts are of its own runtime."};
     return page_file(exported_, page);
   }
-
-  const ExportedPlan& exported_;
-  const Plan& plan_;
-  DecoderShape shape_;
-  ExportGrid grid_;
-  LaunchOrder order_;
 };
 
 }  // namespace

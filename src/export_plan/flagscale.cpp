@@ -91,7 +91,7 @@ class FlagscaleExport {
     return 0;
   }
 
-  /// Its runner starts the processes of a host with ranks that follow one another.
+  /// Refuses ranks of one host that do not follow one another, as FlagScale's runner numbers them.
   void check_nodes() const {
     std::set<int> ended;
     for (std::size_t r = 1; r < order_.ranks.size(); ++r) {
@@ -186,13 +186,6 @@ class FlagscaleExport {
     return lists;
   }
 
-  std::string host(std::size_t node) const {
-    const std::string text = hosts_file(order_, exported_.cluster).text;
-    std::size_t begin = 0;
-    for (; node > 0; --node) begin = text.find('\n', begin) + 1;
-    return text.substr(begin, text.find('\t', begin) - begin);
-  }
-
   std::string config() const {
     std::string text =
         "# FlagScale's configuration of the plan. README.md says how to start it.\ndefaults:\n  - _self_\n\n";
@@ -203,10 +196,11 @@ class FlagscaleExport {
         "    hostfile: hostfile\n";
     const std::vector<std::string> devices = visible_devices();
     text += "  envs:\n    CUDA_DEVICE_MAX_CONNECTIONS: 1\n    CUDA_VISIBLE_DEVICES: \"" + devices.front() + "\"\n";
+    const std::vector<std::string> hosts = host_names(order_, exported_.cluster);
     std::string differing;
     for (std::size_t n = 1; n < devices.size(); ++n) {
       if (devices[n] == devices.front()) continue;
-      differing += fmt::format("      {}:\n        CUDA_VISIBLE_DEVICES: \"{}\"\n", host(n), devices[n]);
+      differing += fmt::format("      {}:\n        CUDA_VISIBLE_DEVICES: \"{}\"\n", hosts[n], devices[n]);
     }
     if (!differing.empty()) text += "    node_specific:\n" + differing;
     text += "\ntrain:\n" + system() + model();
@@ -219,24 +213,20 @@ class FlagscaleExport {
   }
 
   std::string hostfile() const {
+    const std::vector<std::string> hosts = host_names(order_, exported_.cluster);
     std::string text;
-    for (std::size_t n = 0; n < order_.nodes.size(); ++n) {
+    for (std::size_t n = 0; n < hosts.size(); ++n) {
       const auto has = [&](const ExportRank& rank) { return rank.node == static_cast<int>(n); };
       const auto slots = std::count_if(order_.ranks.begin(), order_.ranks.end(), has);
       const auto mesh = std::find_if(meshes_.begin(), meshes_.end(),
                                      [&](const ProcessMesh& one) { return one.nodes.contains(static_cast<int>(n)); });
-      text += fmt::format("{} slots={} type={}\n", host(n), slots, mesh->type);
+      text += fmt::format("{} slots={} type={}\n", hosts[n], slots, mesh->type);
     }
     return text;
   }
 
-  /// The common head up to the names of the hosts, then FlagScale's own start.
   std::string sbatch() const {
-    std::string text = sbatch_file(exported_, order_).text;
-    text.erase(text.find("# Rank r is the task"));
-    const std::string tasks = fmt::format("#SBATCH --ntasks={}\n", order_.ranks.size());
-    text.replace(text.find(tasks), tasks.size(), "#SBATCH --ntasks-per-node=1\n");
-    return text +
+    return sbatch_head(exported_, order_, "--ntasks-per-node=1") +
            "mkdir -p \"$here/run\"\n"
            "for file in hostfile config.yaml; do\n"
            "  edits=()\n"

@@ -10,7 +10,7 @@
 namespace pptrain {
 namespace {
 
-/// Number of the node within its group, and the group.
+/// The host name of a node; "" where the cluster does not say it.
 std::string host_of(const Cluster& cluster, int node) {
   const NodeGroup& group = cluster.group_of_node(node);
   int first = 0;
@@ -20,6 +20,11 @@ std::string host_of(const Cluster& cluster, int node) {
   }
   const auto index = static_cast<std::size_t>(node - first);
   return index < group.hosts.size() ? group.hosts[index] : "";
+}
+
+/// Whether the cluster says the host name of every node that is used.
+bool knows_hosts(const LaunchOrder& order, const Cluster& cluster) {
+  return std::all_of(order.nodes.begin(), order.nodes.end(), [&](int node) { return !host_of(cluster, node).empty(); });
 }
 
 int num_kinds(const LaunchOrder& order, const Cluster& cluster) {
@@ -34,7 +39,7 @@ int most_ranks_of_node(const LaunchOrder& order) {
   return *std::max_element(counts.begin(), counts.end());
 }
 
-/// Where host names come from that the cluster's file does not say.
+/// The shell lines that fill `names` with the hosts: from hosts.txt, or from Slurm where any order will do.
 std::string names_text(const LaunchOrder& order, const Cluster& cluster) {
   if (knows_hosts(order, cluster)) return "mapfile -t names < <(cut -f1 \"$here/hosts.txt\")\n";
   if (num_kinds(order, cluster) == 1) {
@@ -51,9 +56,7 @@ std::string names_text(const LaunchOrder& order, const Cluster& cluster) {
 
 std::string nodelist_text(const LaunchOrder& order, const Cluster& cluster) {
   if (!knows_hosts(order, cluster)) return "";
-  std::vector<std::string> names;
-  for (const int node : order.nodes) names.push_back(host_of(cluster, node));
-  return "#SBATCH --nodelist=" + join(names, ",") + "\n";
+  return "#SBATCH --nodelist=" + join(host_names(order, cluster), ",") + "\n";
 }
 
 /// A job's name as Slurm and shells take it without quotes.
@@ -93,40 +96,48 @@ ExportFile ranks_file(const LaunchOrder& order) {
   return {"ranks.tsv", text};
 }
 
-bool knows_hosts(const LaunchOrder& order, const Cluster& cluster) {
-  return std::all_of(order.nodes.begin(), order.nodes.end(), [&](int node) { return !host_of(cluster, node).empty(); });
+std::vector<std::string> host_names(const LaunchOrder& order, const Cluster& cluster) {
+  std::vector<std::string> names;
+  for (std::size_t n = 0; n < order.nodes.size(); ++n)
+    names.push_back(knows_hosts(order, cluster) ? host_of(cluster, order.nodes[n]) : fmt::format("HOST-{}", n));
+  return names;
 }
 
 ExportFile hosts_file(const LaunchOrder& order, const Cluster& cluster) {
+  const std::vector<std::string> names = host_names(order, cluster);
   std::string text;
-  for (std::size_t n = 0; n < order.nodes.size(); ++n) {
-    const std::string host = knows_hosts(order, cluster) ? host_of(cluster, order.nodes[n]) : fmt::format("HOST-{}", n);
-    text += fmt::format("{}\t{}\n", host, cluster.group_of_node(order.nodes[n]).device_kind);
-  }
+  for (std::size_t n = 0; n < names.size(); ++n)
+    text += fmt::format("{}\t{}\n", names[n], cluster.group_of_node(order.nodes[n]).device_kind);
   return {"hosts.txt", text};
 }
 
-ExportFile sbatch_file(const ExportedPlan& exported, const LaunchOrder& order) {
-  const std::string head = fmt::format(
+std::string sbatch_head(const ExportedPlan& exported, const LaunchOrder& order, const std::string& tasks) {
+  const std::string options = fmt::format(
       "#!/bin/bash\n"
       "#SBATCH --job-name={}\n"
       "#SBATCH --nodes={}\n"
-      "#SBATCH --ntasks={}\n"
+      "#SBATCH {}\n"
       "#SBATCH --gpus-per-node={}\n"
       "#SBATCH --exclusive\n",
-      plain_name(exported.config.job.name), order.nodes.size(), order.ranks.size(), most_ranks_of_node(order));
-  const std::string body =
-      "# Submit it from this folder: sbatch job.sbatch. Partition, account and time are yours to add.\n"
-      "set -euo pipefail\n"
-      "here=${SLURM_SUBMIT_DIR:-$PWD}\n" +
-      names_text(order, exported.cluster) +
+      plain_name(exported.config.job.name), order.nodes.size(), tasks, most_ranks_of_node(order));
+  return options + nodelist_text(order, exported.cluster) +
+         "# Submit it from this folder: sbatch job.sbatch. Partition, account and time are yours to add.\n"
+         "set -euo pipefail\n"
+         "here=${SLURM_SUBMIT_DIR:-$PWD}\n" +
+         names_text(order, exported.cluster);
+}
+
+namespace {
+
+ExportFile sbatch_file(const ExportedPlan& exported, const LaunchOrder& order) {
+  const std::string start =
       "# Rank r is the task of line r of this file.\n"
       "export SLURM_HOSTFILE=$here/hostfile\n"
       "tail -n +2 \"$here/ranks.tsv\" | while read -r _ node _; do echo \"${names[node]}\"; done >\"$SLURM_HOSTFILE\"\n"
       "export MASTER_ADDR=${names[0]} MASTER_PORT=${MASTER_PORT:-29500}\n"
       "srun --distribution=arbitrary --ntasks=\"$(wc -l <\"$SLURM_HOSTFILE\")\" --gpu-bind=none \\\n"
       "  bash \"$here/rank.sh\" \"$@\"\n";
-  return {"job.sbatch", head + nodelist_text(order, exported.cluster) + body};
+  return {"job.sbatch", sbatch_head(exported, order, fmt::format("--ntasks={}", order.ranks.size())) + start};
 }
 
 ExportFile rank_script(const std::string& command) {
@@ -140,6 +151,13 @@ ExportFile rank_script(const std::string& command) {
           "export LOCAL_RANK WORLD_SIZE=$(($(wc -l <\"$here/ranks.tsv\") - 1))\n"
           "export MASTER_ADDR MASTER_PORT=${MASTER_PORT:-29500}\n" +
               command};
+}
+
+}  // namespace
+
+std::vector<ExportFile> launch_scripts(const ExportedPlan& exported, const LaunchOrder& order,
+                                       const std::string& command) {
+  return {rank_script(command), ranks_file(order), hosts_file(order, exported.cluster), sbatch_file(exported, order)};
 }
 
 }  // namespace pptrain

@@ -32,14 +32,17 @@ ExportFile ranks_file(const LaunchOrder& order);
 /// cluster does not say are "HOST-0" and so on.
 ExportFile hosts_file(const LaunchOrder& order, const Cluster& cluster);
 
-/// Whether the cluster says the host name of every node that is used.
-bool knows_hosts(const LaunchOrder& order, const Cluster& cluster);
+/// The host names that `hosts.txt` has, by node.
+std::vector<std::string> host_names(const LaunchOrder& order, const Cluster& cluster);
 
-/// `job.sbatch`: starts `rank.sh` once per rank on the hosts of `hosts.txt`.
-ExportFile sbatch_file(const ExportedPlan& exported, const LaunchOrder& order);
+/// A batch script up to where `here` is its folder and the array `names` has the hosts. `tasks`: how many tasks Slurm
+/// is to start, as an option of sbatch.
+std::string sbatch_head(const ExportedPlan& exported, const LaunchOrder& order, const std::string& tasks);
 
-/// `rank.sh`: gives a process its rank, local rank and the address of rank 0, then becomes `command`, shell text that
-/// may use `$here`, the folder, and "$@".
-ExportFile rank_script(const std::string& command);
+/// `rank.sh`, `ranks.tsv`, `hosts.txt` and `job.sbatch`. The first gives a process its rank, local rank and the address
+/// of rank 0, then becomes `command`, shell text that may use `$here`, the folder, and "$@"; the last starts it once
+/// per rank on the hosts.
+std::vector<ExportFile> launch_scripts(const ExportedPlan& exported, const LaunchOrder& order,
+                                       const std::string& command);
 
 }  // namespace pptrain

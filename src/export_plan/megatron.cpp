@@ -7,8 +7,7 @@
 
 #include "base/names.hpp"
 #include "config/schedule_kinds.hpp"
-#include "export_plan/grid.hpp"
-#include "export_plan/launch.hpp"
+#include "export_plan/grid_export.hpp"
 #include "export_plan/megatron_model.hpp"
 #include "export_plan/page.hpp"
 #include "export_plan/trainers.hpp"
@@ -20,14 +19,9 @@ const TrainerName megatron = {"Megatron-LM", "megatron"};
 
 constexpr const char* plain_schedules = "--planner uniform --set parallelism.schedule=1f1b";
 
-class MegatronExport {
+class MegatronExport : private GridExport {
  public:
-  explicit MegatronExport(const ExportedPlan& exported)
-      : exported_(exported),
-        plan_(exported.plan),
-        shape_(decoder_shape(exported.model, megatron.title, exported.source)),
-        grid_(grid_of(exported, megatron)),
-        order_(launch_order(exported.plan, exported.cluster)) {}
+  explicit MegatronExport(const ExportedPlan& exported) : GridExport(exported, megatron) {}
 
   std::vector<ExportFile> files() {
     check();
@@ -35,30 +29,23 @@ class MegatronExport {
     append(lines, parallelism());
     append(lines, memory());
     append(lines, megatron_training_arguments(exported_));
-    return {{"arguments.txt", join(lines, "\n") + "\n"},
-            rank_script("# Words of the layout stay as they are: no shell looks at the lines of the file.\n"
-                        "arguments=()\n"
-                        "while read -ra words; do arguments+=(\"${words[@]}\"); done <\"$here/arguments.txt\"\n"
-                        "# Data of your own: set DATA to its options, as in README.md.\n"
-                        "read -ra data <<<\"${DATA:---mock-data --tokenizer-type NullTokenizer --vocab-size " +
-                        std::to_string(shape_.vocabulary - 1) +
-                        "}\"\n"
-                        "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
-                        "cd -- \"${MEGATRON:?is to be the folder of Megatron-LM}\"\n"
-                        "exec \"${PYTHON:-python3}\" pretrain_gpt.py \"${arguments[@]}\" \"${data[@]}\" \"$@\"\n"),
-            ranks_file(order_),
-            hosts_file(order_, exported_.cluster),
-            sbatch_file(exported_, order_),
-            page()};
+    const std::string start =
+        "# Words of the layout stay as they are: no shell looks at the lines of the file.\n"
+        "arguments=()\n"
+        "while read -ra words; do arguments+=(\"${words[@]}\"); done <\"$here/arguments.txt\"\n"
+        "# Data of your own: set DATA to its options, as in README.md.\n"
+        "read -ra data <<<\"${DATA:---mock-data --tokenizer-type NullTokenizer --vocab-size " +
+        std::to_string(shape_.vocabulary - 1) +
+        "}\"\n"
+        "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
+        "cd -- \"${MEGATRON:?is to be the folder of Megatron-LM}\"\n"
+        "exec \"${PYTHON:-python3}\" pretrain_gpt.py \"${arguments[@]}\" \"${data[@]}\" \"$@\"\n";
+    return files_with({{"arguments.txt", join(lines, "\n") + "\n"}}, start, page());
   }
 
  private:
   static void append(std::vector<std::string>& lines, const std::vector<std::string>& more) {
     lines.insert(lines.end(), more.begin(), more.end());
-  }
-
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
-    refuse_plan(exported_, problem, reason, suggestion);
   }
 
   void check() const {
@@ -183,12 +170,6 @@ class MegatronExport {
                     "unless the plan was made with `--set profile.like=megatron`."};
     return page_file(exported_, page);
   }
-
-  const ExportedPlan& exported_;
-  const Plan& plan_;
-  DecoderShape shape_;
-  ExportGrid grid_;
-  LaunchOrder order_;
 };
 
 }  // namespace

@@ -12,7 +12,8 @@ namespace pptrain {
 /// code 2).
 std::vector<std::string> megatron_model_arguments(const ExportedPlan& exported, const DecoderShape& shape);
 
-/// Its options for precision, optimizer and learning rate of the job, and the number of steps; likewise.
+/// Megatron-LM's options for precision, optimizer and learning rate of the job, and the number of steps. What it cannot
+/// be told throws `Error` (exit code 2).
 std::vector<std::string> megatron_training_arguments(const ExportedPlan& exported);
 
 }  // namespace pptrain

@@ -7,8 +7,7 @@
 
 #include "base/names.hpp"
 #include "config/schedule_kinds.hpp"
-#include "export_plan/grid.hpp"
-#include "export_plan/launch.hpp"
+#include "export_plan/grid_export.hpp"
 #include "export_plan/page.hpp"
 #include "export_plan/torchtitan_model.hpp"
 #include "export_plan/trainers.hpp"
@@ -18,14 +17,9 @@ namespace {
 
 const TrainerName torchtitan = {"torchtitan", "torchtitan"};
 
-class TorchtitanExport {
+class TorchtitanExport : private GridExport {
  public:
-  explicit TorchtitanExport(const ExportedPlan& exported)
-      : exported_(exported),
-        plan_(exported.plan),
-        shape_(decoder_shape(exported.model, torchtitan.title, exported.source)),
-        grid_(grid_of(exported, torchtitan)),
-        order_(launch_order(exported.plan, exported.cluster)) {}
+  explicit TorchtitanExport(const ExportedPlan& exported) : GridExport(exported, torchtitan) {}
 
   std::vector<ExportFile> files() {
     check();
@@ -37,18 +31,10 @@ class TorchtitanExport {
         "cd -- \"$here\"\n"
         "export PYTHONPATH=$here${PYTHONPATH:+:$PYTHONPATH}\n"
         "exec \"${PYTHON:-python3}\" -m torchtitan.train --job.config_file config.toml \"$@\"\n";
-    for (ExportFile& file :
-         std::vector<ExportFile>{rank_script(start), ranks_file(order_), hosts_file(order_, exported_.cluster),
-                                 sbatch_file(exported_, order_), page()})
-      files.push_back(std::move(file));
-    return files;
+    return files_with(std::move(files), start, page());
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
-    refuse_plan(exported_, problem, reason, suggestion);
-  }
-
   void check() const {
     check_state();
     check_precision();
@@ -232,12 +218,6 @@ class TorchtitanExport {
         "Times that pptrain predicts are of its own runtime."};
     return page_file(exported_, page);
   }
-
-  const ExportedPlan& exported_;
-  const Plan& plan_;
-  DecoderShape shape_;
-  ExportGrid grid_;
-  LaunchOrder order_;
 };
 
 }  // namespace

@@ -40,7 +40,8 @@ std::string rotary_scaling(const RotaryForm& rotary) {
       scaled ? rotary.factor : 1.0, rotary.low_frequency_factor, rotary.high_frequency_factor, rotary.original_length);
 }
 
-/// Its feed-forward columns are a multiplier of the width, rounded up to a multiple: of themselves here.
+/// A Llama of torchtitan. The class takes no number of feed-forward columns, but a multiplier of the width and what the
+/// product is rounded up to a multiple of; the wanted number of columns is given as the latter.
 std::string narrow_model(const DecoderShape& s) {
   constexpr const char* package = "torchtitan.models.llama3";
   return fmt::format(

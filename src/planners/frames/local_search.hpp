@@ -16,7 +16,7 @@ namespace pptrain {
 /// alone, counted in simulated tasks, or at the stop.
 class LocalSearch {
  public:
-  /// Which steps it takes.
+  /// Which steps the search takes.
   enum class Kind {
     all,
     cuts,      ///< layers over cuts between chunks
