@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "planners/everything_free.hpp"
 #include "planners/frames/neighbours.hpp"
 #include "planners/frames/schedule_choices.hpp"
+#include "planners/judge/simulated_plan.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
 #include "program/check.hpp"
@@ -32,6 +34,56 @@ void check_prediction(const Instance& instance, const Plan& plan) {
     CHECK(predicted.peak_bytes[device.device.index()] == device.peak_bytes);
     CHECK(device.peak_bytes <= instance.cluster.kind_of(device.device).memory);
   }
+}
+
+TEST_CASE("no cut of a plan that was found can be moved by a layer to advantage", "[planners]") {
+  Profile profile = blocks(40, 0.4);
+  for (std::size_t l = 0; l < profile.layers.size(); ++l) {  // layers are unlike, so that each cut has one best place
+    for (ProfileRow& row : profile.layers[l].rows) {
+      const double factor = 1.0 + 0.1 * static_cast<double>(l * 7 % 11);
+      row.seconds = {row.seconds.forward * factor, row.seconds.backward_input * factor,
+                     row.seconds.backward_weight * factor};
+    }
+  }
+  const Cluster cluster = mixed_nodes(4, 4);
+  const Instance instance = {profile, cluster, 64};
+  Restrictions restrictions = test::everything_free();
+  restrictions.effort = Effort::quick;  // leaders have too little work to move every cut
+  restrictions.pipeline = 8;
+  restrictions.schedule = "interleaved-1f1b";
+  restrictions.virtual_stages = 2;
+  const Plan plan = *search_plan("auto", instance, restrictions, "x").plan;
+  const SearchSpace space = {instance, restrictions, restrictions.schedule};
+  PlanSimulator simulator(instance);
+  const std::vector<Plan> others = shifted_layers(space, plan);
+  REQUIRE(others.size() > 10);
+  for (const Plan& other : others) {
+    const SimulatedPlan& result = simulator.of(other);
+    CHECK((!result.why_not.empty() || result.iteration_seconds >= plan.predicted->iteration_seconds * (1.0 - 1e-5)));
+  }
+}
+
+TEST_CASE("steps to other offloads change what is offloaded, where that is allowed and nodes have a link to it",
+          "[planners]") {
+  const Profile profile = blocks(6, 0.4);
+  Cluster cluster = mixed_nodes(2, 1);
+  const Plan plan = uniform_plan({{0, 3}, {3, profile.num_layers()}}, 1, 1, 4, 2, "1f1b");
+  Restrictions restrictions = test::everything_free();
+  const auto steps = [&] { return other_offloads({{profile, cluster, 8}, restrictions, "1f1b"}, plan); };
+  CHECK(steps().empty());  // there is nothing to offload to
+  for (NodeGroup& group : cluster.groups) group.host_link = {1e9, 0.0};
+  cluster.finish("made");
+  const auto offloads = [](const Plan& other) {
+    return std::any_of(other.stages.begin(), other.stages.end(), [](const Stage& stage) { return stage.offloads(); });
+  };
+  const std::vector<Plan> free = steps();
+  CHECK(free.size() > 6);
+  CHECK(std::all_of(free.begin(), free.end(), offloads));
+  restrictions.offload_activations = false;
+  const std::vector<Plan> states = steps();
+  CHECK((!states.empty() && states.size() < free.size()));
+  restrictions.offload = false;
+  CHECK(steps().empty());
 }
 
 TEST_CASE("a search tells how far it is", "[planners]") {
