@@ -1,13 +1,13 @@
 #include "schedule/list_schedule.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
 #include "schedule/cut_ports.hpp"
+#include "schedule/rank_events.hpp"
 
 namespace pptrain {
 
@@ -35,10 +35,8 @@ class ListRun {
 
   const ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most) {
     begin(policy, choices, most);
-    while (!events_.empty()) {
-      const auto [now, rank] = events_.front();
-      std::pop_heap(events_.begin(), events_.end(), std::greater<>());
-      events_.pop_back();
+    while (events_.any_left()) {
+      const auto [now, rank] = events_.pop();
       if (ranks_[rank].busy_until > now) continue;
       end_task(ranks_[rank]);
       decide(rank, now);
@@ -133,10 +131,7 @@ class ListRun {
     }
   }
 
-  void add_event(double when, int rank) {
-    events_.emplace_back(when, rank);
-    std::push_heap(events_.begin(), events_.end(), std::greater<>());
-  }
+  void add_event(double when, int rank) { events_.push({when, rank}); }
 
   /// The lowest micro-batch that has an F left on the rank keeps room for all of its chunks.
   bool has_room(const Rank& rank, const Chunk& chunk) const {
@@ -287,7 +282,7 @@ class ListRun {
     const Delivery to = delivery_of(rank.order.back());
     if (to.arrival == nullptr) return;
     *to.arrival = ports_.send(*to.way, rank.busy_until);
-    add_event(*to.arrival, to.rank);
+    if (ranks_[to.rank].busy_until <= *to.arrival) add_event(*to.arrival, to.rank);  // else it looks when it is free
   }
 
   /// Where what a task makes goes on its way to another chunk.
@@ -318,8 +313,7 @@ class ListRun {
   std::size_t num_options_ = 0;
   ListChoices counts_;  // of options, by rank and decision
   Blocks blocks_;
-  using Event = std::pair<double, int>;
-  std::vector<Event> events_;  // a heap, the next on top
+  RankEvents events_;
   double latest_ = infinity;
   bool too_late_ = false;
   ListResult result_;

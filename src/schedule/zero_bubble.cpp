@@ -75,7 +75,7 @@ class Search {
     const long most_work = shape_.effort == OrderEffort::sketch ? most_sketch_work : most_policy_work;
     for (const ListPolicy& policy : policies(shape_.chunks_per_rank)) {
       work_ += tasks_;
-      if (const ListResult* result = scheduler_.run(policy, {}, num_best_ends())) {
+      if (const ListResult* result = scheduler_.run(policy, {}, latest_of_use())) {
         attempts_.push_back({policy, *result});
         if (optimal(attempts_.back())) return;
       }
@@ -83,13 +83,15 @@ class Search {
     }
   }
 
-  /// A schedule that ends later than as many others as are climbed from is of no use.
-  double num_best_ends() const {
-    if (attempts_.size() < num_climbs) return infinity;
+  /// A schedule that ends later than as many others as are climbed from, in a sketch than one, is of no use.
+  double latest_of_use() const {
+    const std::size_t num_used = shape_.effort == OrderEffort::sketch ? 1 : num_climbs;
+    if (attempts_.size() < num_used) return infinity;
     std::vector<double> ends;
     for (const Attempt& attempt : attempts_) ends.push_back(attempt.result.makespan);
-    std::nth_element(ends.begin(), ends.begin() + (num_climbs - 1), ends.end());
-    return ends[num_climbs - 1];
+    const auto last_used = ends.begin() + static_cast<std::ptrdiff_t>(num_used) - 1;
+    std::nth_element(ends.begin(), last_used, ends.end());
+    return *last_used;
   }
 
   /// Changes up to three choices of the policy at a time and keeps what is not worse; then moves tasks.

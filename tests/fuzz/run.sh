@@ -10,7 +10,7 @@ inputs=$here/../../inputs
 
 names=("${@:3}")
 if [[ ${#names[@]} -eq 0 ]]; then
-  names=(cluster config profile plan cost tokenizer tokens index checkpoint metrics features labelled run config_json nesting safetensors)
+  names=(cluster expression config profile plan cost tokenizer tokens index checkpoint metrics features labelled run config_json nesting safetensors)
 fi
 # The files that fuzzers write lie in memory where they can.
 files=$(mktemp -d -p "$(if [[ -w /dev/shm ]]; then echo /dev/shm; else echo "$build"; fi)")
@@ -21,6 +21,7 @@ status=0
 for name in "${names[@]}"; do
   dictionary=$here/json.dict
   if [[ $name == cluster || $name == config ]]; then dictionary=$here/toml.dict; fi
+  if [[ $name == expression ]]; then dictionary=$here/expression.dict; fi
   corpus=("$build/corpus/$name")
   mkdir -p "${corpus[0]}"
   if [[ -d $here/corpus/$name ]]; then corpus+=("$here/corpus/$name"); fi
@@ -41,7 +42,7 @@ for name in "${names[@]}"; do
   length=4096
   sanitizer=
   case $name in
-    cost) length=512 ;;
+    cost | expression) length=512 ;;
     nesting) length=1024 ;;
     # HDF5 forgets memory of its own where a file is damaged, and looks whether it gets what it asks for.
     checkpoint | metrics | features | labelled | run) length=1024 sanitizer=detect_leaks=0:allocator_may_return_null=1 ;;

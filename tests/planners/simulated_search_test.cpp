@@ -93,11 +93,12 @@ TEST_CASE("a search tells how far it is", "[planners]") {
   SearchProgress progress;
   const Plan plan = *search_plan("auto", instance, {}, "x", Stop(), &progress).plan;
   const SearchStatus status = progress.status();
-  CHECK(status.planner == "searching frames");
+  CHECK(status.planner == "improving the best plans");
   CHECK(status.candidates > 0);
   CHECK(status.candidates <= plan.search_candidates);
   REQUIRE(status.best_seconds);
-  CHECK(*status.best_seconds <= plan.predicted->iteration_seconds);
+  CHECK_THAT(*status.best_seconds,
+             Catch::Matchers::WithinRel(plan.predicted->iteration_seconds, 1e-3));  // no closed form's
 }
 
 TEST_CASE("every planner's iteration is the simulator's, and auto's is the least", "[planners]") {

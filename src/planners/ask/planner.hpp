@@ -44,6 +44,9 @@ struct SearchSpace {
   void tell_found(double iteration_seconds) const {
     if (progress != nullptr) progress->found(iteration_seconds);
   }
+  void tell_judges_anew() const {
+    if (progress != nullptr) progress->judges_anew();
+  }
 };
 
 /// Whether the plan is a uniform grid that divides everything evenly, where nothing else is wanted.

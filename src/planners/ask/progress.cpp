@@ -17,6 +17,11 @@ void SearchProgress::found(double iteration_seconds) {
   if (!status_.best_seconds || iteration_seconds < *status_.best_seconds) status_.best_seconds = iteration_seconds;
 }
 
+void SearchProgress::judges_anew() {
+  const std::lock_guard lock(mutex_);
+  status_.best_seconds.reset();
+}
+
 SearchStatus SearchProgress::status() const {
   const std::lock_guard lock(mutex_);
   return status_;

@@ -20,6 +20,8 @@ class SearchProgress {
   void asks(const std::string& planner);
   void examined(std::int64_t more);
   void found(double iteration_seconds);
+  /// From here on plans are judged by another form: the best time so far says nothing beside theirs.
+  void judges_anew();
   SearchStatus status() const;
 
  private:

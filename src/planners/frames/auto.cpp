@@ -4,9 +4,11 @@
 #include <cmath>
 #include <limits>
 
+#include "base/parallel_for.hpp"
 #include "planners/divide/device_order.hpp"
 #include "planners/divide/polish.hpp"
 #include "planners/frames/frame.hpp"
+#include "planners/frames/frame_trials.hpp"
 #include "planners/frames/simulated_search.hpp"
 #include "planners/meshes/grid.hpp"
 #include "planners/published/amp/exhaustive.hpp"
@@ -52,9 +54,15 @@ class Best {
  public:
   explicit Best(const SearchSpace& space) : space_(space) {}
 
-  /// Takes the outcome in; its plan if it is faster than the one so far.
+  /// Takes the outcome in, its plan if it is faster than the one so far, and tells how many were looked at.
   void take(const std::string& planner, Outcome outcome) {
-    count(outcome);
+    space_.tell_examined(outcome.num_examined);
+    add(planner, std::move(outcome));
+  }
+  /// Takes an outcome in of which has been told.
+  void add(const std::string& planner, Outcome outcome) {
+    result.num_examined += outcome.num_examined;
+    result.complete = result.complete && outcome.complete;
     if (result.grids.empty()) result.grids = std::move(outcome.grids);
     if (result.why_not.empty()) result.why_not = outcome.why_not;
     if (outcome.plan) offer(*outcome.plan);
@@ -129,6 +137,23 @@ std::vector<std::string> asked_planners() {
   return names;
 }
 
+/// Asks the planners on all cores, and takes their plans in the order in which one core would ask.
+void ask_planners(const SearchSpace& papers, Best& best) {
+  const std::vector<std::string> names = asked_planners();
+  std::vector<Outcome> outcomes(names.size());
+  const bool checks = papers.check != nullptr;  // which simulates for one planner at a time
+  parallel_for(static_cast<int>(names.size()), checks ? 1 : threads_of(papers.restrictions), [&](int, int i) {
+    const std::string& name = names[static_cast<std::size_t>(i)];
+    papers.tell_asks("asking " + name);
+    SearchSpace share = papers;
+    share.stop = papers.stop.within(papers.stop.seconds_left() / 2.0);  // most need far less
+    Outcome& outcome = outcomes[static_cast<std::size_t>(i)];
+    outcome = published_planner(name).search(share);
+    papers.tell_examined(outcome.num_examined);
+  });
+  for (std::size_t i = 0; i < names.size(); ++i) best.add(names[i], std::move(outcomes[i]));
+}
+
 /// What the closed forms hold best, with what the planners that were asked hold best.
 Outcome best_by_estimate(const SearchSpace& space) {
   const Restrictions as_published = as_in_papers(space.restrictions);
@@ -147,12 +172,7 @@ Outcome best_by_estimate(const SearchSpace& space) {
     best.take("whale", published_planner("whale").search(space));
     return std::move(best.result);
   }
-  for (const std::string& asked : asked_planners()) {
-    space.tell_asks("asking " + asked);
-    SearchSpace share = papers;
-    share.stop = space.stop.within(space.stop.seconds_left() / 2.0);  // most need far less
-    best.take(asked, published_planner(asked).search(share));
-  }
+  ask_planners(papers, best);
   space.tell_asks("stages of any shape");
   if (predicts_more_than_amp(space.instance)) {
     Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");

@@ -1,6 +1,7 @@
 #include "planners/frames/local_search.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/infinity.hpp"
 #include "planners/frames/neighbours.hpp"
@@ -53,21 +54,31 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
 }
 
 /// Goes through the kinds of steps until none of them helped since the last one that did.
-void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan) {
+void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan, double work) {
+  if (ended_) return;
   simulator_ = &simulator;
-  path_ = {plan.plan};
-  if (!has_own_order(plan)) return;
-  const std::vector<Steps> all = steps_of(kind_);
-  std::vector<std::size_t> first(all.size(), 0);  // step of each kind that is tried first
-  for (std::size_t idle = 0, next = 0; idle < all.size() && complete_; next = (next + 1) % all.size()) {
+  work_left_ += work;
+  complete_ = true;
+  ended_ = path_.empty() && !begin(visited, plan);
+  while (!ended_ && idle_ < steps_.size()) {
     bool any = false;
-    while (complete_ && !visited.find(path_.back()) && take_one(plan, all[next], first[next])) {
+    while (complete_ && !ended_ && take_one(plan, steps_[kind_])) {
       any = true;
       path_.push_back(plan.plan);
+      ended_ = visited.find(plan.plan).has_value();
     }
-    if (visited.find(path_.back())) return;
-    idle = any ? 1 : idle + 1;
+    if (any) idle_ = 0;
+    if (!complete_ || ended_) return;
+    ++idle_;
+    kind_ = (kind_ + 1) % steps_.size();
   }
+  ended_ = true;
+}
+
+/// Whether there is anything to improve.
+bool LocalSearch::begin(const KnownPlans& visited, TriedPlan& plan) {
+  path_ = {plan.plan};
+  return has_own_order(plan) && !visited.find(plan.plan);
 }
 
 /// Simulates the plan in its own order where only a sketch of it was; whether it still fits.
@@ -81,16 +92,19 @@ bool LocalSearch::has_own_order(TriedPlan& plan) {
 
 /// Takes the first step that helps; where a step leaves no way to the others of its list, the best one. Begins where
 /// the last such step was: what helped there may help again, and what did not help before it rarely does now.
-bool LocalSearch::take_one(TriedPlan& plan, const Steps& steps, std::size_t& first) {
+bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
   const std::vector<Plan> others = steps.of(space_, plan.plan);
   bool any = false;
-  for (std::size_t n = 0; n < others.size(); ++n) {
-    const std::size_t i = steps.best_of_all ? n : (first + n) % others.size();
-    if (!complete_ || (any && !steps.best_of_all)) break;
-    if (!take(plan, others[i], steps.most_in_order)) continue;
+  std::size_t n = std::exchange(num_done_, 0);
+  for (; n < others.size() && !(any && !steps.best_of_all); ++n) {
+    const std::size_t i = steps.best_of_all ? n : (steps.first + n) % others.size();
+    const bool helps = take(plan, others[i], steps.most_in_order);
+    if (!complete_) break;
+    if (!helps) continue;
     any = true;
-    first = i;
+    steps.first = i;
   }
+  if (!complete_ && !any) num_done_ = n;
   return any;
 }
 

@@ -12,8 +12,8 @@
 namespace pptrain {
 
 /// Improves one plan by the steps of `neighbours.hpp`, for as long as one of them makes its simulated iteration shorter
-/// and still fits. The same plan is improved in the same way whatever else is searched: the search ends by its own work
-/// alone, counted in simulated tasks, or at the stop.
+/// and still fits. The same plan is improved in the same way whatever else is searched: the search pauses by its own
+/// work alone, counted in simulated tasks, or ends at the stop.
 class LocalSearch {
  public:
   /// Which steps the search takes.
@@ -22,13 +22,15 @@ class LocalSearch {
     cuts,      ///< layers over cuts between chunks
     schedules  ///< another schedule
   };
-  /// `space` must outlive it; `work`: how many tasks may be simulated.
-  LocalSearch(const SearchSpace& space, double work, Kind kind = Kind::all)
-      : space_(space), kind_(kind), work_left_(work) {}
+  /// `space` must outlive it.
+  explicit LocalSearch(const SearchSpace& space, Kind kind = Kind::all) : space_(space), steps_(steps_of(kind)) {}
 
-  /// Improves the plan; `plan.seconds` is its simulated iteration, or what a closed form says where it is too large for
-  /// that. Ends at a plan that is in `visited`, from which another search has gone on. Called once.
-  void improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan);
+  /// Improves the plan by simulating `work` more tasks; `plan.seconds` is its simulated iteration, or what a closed
+  /// form says where it is too large for that. Ends at a plan that is in `visited`, from which another search has gone
+  /// on. Called again with what it made of the plan, it goes on where it paused.
+  void improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan, double work);
+  /// Whether `improve` would do nothing more.
+  bool ended() const { return ended_; }
   /// The plans from which `improve` looked for steps, the given one first.
   const std::vector<Plan>& path() const { return path_; }
 
@@ -45,7 +47,8 @@ class LocalSearch {
     /// A step is worth an order of its own that takes, in the order of the plan before it, less than this times the
     /// seconds of that plan; infinite: that is not looked at.
     double most_in_order;
-    bool best_of_all;  ///< whether all of them are judged before one is taken
+    bool best_of_all;       ///< whether all of them are judged before one is taken
+    std::size_t first = 0;  ///< the one that is tried first
   };
   static std::vector<Steps> steps_of(Kind kind);
   struct Result {
@@ -53,8 +56,9 @@ class LocalSearch {
     std::string why_not;
   };
 
+  bool begin(const KnownPlans& visited, TriedPlan& plan);
   bool has_own_order(TriedPlan& plan);
-  bool take_one(TriedPlan& plan, const Steps& steps, std::size_t& first);
+  bool take_one(TriedPlan& plan, Steps& steps);
   bool take(TriedPlan& plan, const Plan& step, double most_in_order);
   void remember(const Plan& plan, const SimulatedPlan& result);
   bool can_pay(double work);
@@ -63,10 +67,14 @@ class LocalSearch {
   bool needless(const Plan& plan) const;
 
   const SearchSpace& space_;
-  Kind kind_;
+  std::vector<Steps> steps_;
   PlanSimulator* simulator_ = nullptr;  // while `improve` runs
-  double work_left_;
+  double work_left_ = 0.0;
   bool complete_ = true;
+  bool ended_ = false;
+  std::size_t kind_ = 0;      // of the steps that are tried
+  std::size_t idle_ = 0;      // kinds that did not help since the last one that did
+  std::size_t num_done_ = 0;  // steps of the kind that were tried before the search paused
   std::int64_t num_simulated_ = 0;
   std::vector<Plan> path_;
   KnownPlans tried_;

@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <memory>
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
-#include "base/parallel_for.hpp"
 #include "planners/frames/frame_search.hpp"
-#include "planners/frames/local_search.hpp"
+#include "planners/frames/leader_race.hpp"
 #include "planners/frames/neighbours.hpp"
 #include "planners/judge/fit_check.hpp"
 #include "planners/judge/fitting_search.hpp"
@@ -26,7 +23,8 @@ class SimulatedSearch {
   explicit SimulatedSearch(const SearchSpace& space)
       : space_(space),
         own_simulator_(space.instance),
-        simulator_(space.check != nullptr ? space.check->simulator() : own_simulator_) {}
+        simulator_(space.check != nullptr ? space.check->simulator() : own_simulator_),
+        race_(space) {}
 
   Outcome run(Outcome outcome) {
     std::vector<Plan> candidates = candidates_of(outcome);
@@ -102,12 +100,14 @@ class SimulatedSearch {
 
   /// Improves each of the leaders for itself, and takes the best.
   Outcome improved(Outcome outcome, const std::vector<Plan>& candidates) {
+    space_.tell_asks("improving the best plans");
     for (const Plan& candidate : candidates) add_leader(candidate);
     if (leaders_.empty()) leaders_.push_back({*best_, seconds_});
     sort_leaders();
+    drop_leaders_alike();
     if (leaders_.size() > num_leaders()) leaders_.resize(num_leaders());
     add_schedules_beside(improve_leaders(LocalSearch::Kind::all, leader_work(), OrderEffort::brief));
-    simulators_.clear();  // plans of thousands of devices fill hundreds of megabytes
+    race_.forget();  // plans of thousands of devices fill hundreds of megabytes
     const Plan before = *best_;
     climb_cuts();
     if (!same_plan(before, *best_)) {
@@ -124,29 +124,8 @@ class SimulatedSearch {
     return outcome;
   }
 
-  /// Improves some leaders at a time on all cores; how many, and so where a search meets the path of one before it,
-  /// does not depend on their number.
   std::vector<LocalSearch> improve_leaders(LocalSearch::Kind kind, double work, OrderEffort effort) {
-    constexpr std::size_t at_a_time = 8;
-    const int threads = threads_of(space_.restrictions);
-    std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort];
-    while (std::ssize(simulators) < threads) {
-      simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort));
-    }
-    std::vector<LocalSearch> searches(leaders_.size(), LocalSearch(space_, work, kind));
-    KnownPlans visited;
-    for (std::size_t first = 0; first < leaders_.size(); first += at_a_time) {
-      const std::size_t count = std::min(at_a_time, leaders_.size() - first);
-      parallel_for(static_cast<int>(count), threads, [&](int thread, int i) {
-        const std::size_t leader = first + static_cast<std::size_t>(i);
-        searches[leader].improve(*simulators[static_cast<std::size_t>(thread)], visited, leaders_[leader]);
-      });
-      for (std::size_t leader = first; leader < first + count; ++leader) {
-        for (const Plan& plan : searches[leader].path()) {
-          if (!visited.find(plan)) visited.add(plan);
-        }
-      }
-    }
+    std::vector<LocalSearch> searches = race_.run(leaders_, kind, work, effort);
     for (std::size_t i = 0; i < leaders_.size(); ++i) {
       num_examined_ += searches[i].num_simulated();
       complete_ = complete_ && searches[i].complete();
@@ -162,6 +141,7 @@ class SimulatedSearch {
     constexpr std::size_t most_climbed = 2;
     leaders_.insert(leaders_.begin(), {*best_, seconds_});  // which stays the best of equals
     sort_leaders();
+    drop_equal_leaders();
     if (leaders_.size() > most_compared) leaders_.resize(most_compared);
     for (TriedPlan& leader : leaders_) {
       if (!simulator_.can(leader.plan)) continue;
@@ -173,6 +153,29 @@ class SimulatedSearch {
     best_ = leaders_.front().plan;
     if (leaders_.size() > most_climbed) leaders_.resize(most_climbed);
     improve_leaders(LocalSearch::Kind::cuts, climb_work(*best_), OrderEffort::full);
+  }
+
+  /// Of plans that differ in their ZeRO stage alone and take the same time only the first stays: steps lead to others.
+  void drop_leaders_alike() {
+    KnownPlans known;
+    std::vector<double> seconds;
+    std::erase_if(leaders_, [&](const TriedPlan& leader) {
+      Plan plan = leader.plan;
+      for (Stage& stage : plan.stages) stage.zero_stage = 0;
+      const std::size_t number = known.add(plan);
+      if (number < seconds.size()) return seconds[number] == leader.seconds;
+      seconds.push_back(leader.seconds);
+      return false;
+    });
+  }
+
+  /// Of plans that are the same only the first stays.
+  void drop_equal_leaders() {
+    KnownPlans known;
+    std::erase_if(leaders_, [&known](const TriedPlan& leader) {
+      const std::size_t before = known.size();
+      return known.add(leader.plan) < before;
+    });
   }
 
   void sort_leaders() {
@@ -286,9 +289,9 @@ class SimulatedSearch {
   PlanSimulator& simulator_;  // of the whole memory
   std::optional<Plan> best_;
   double seconds_ = 0.0;
-  std::vector<TriedPlan> leaders_;                                                 // that are improved
-  std::map<OrderEffort, std::vector<std::unique_ptr<PlanSimulator>>> simulators_;  // by thread
-  std::vector<ScheduleAlternative> schedules_;                                     // beside the best one's
+  std::vector<TriedPlan> leaders_;  // that are improved
+  LeaderRace race_;
+  std::vector<ScheduleAlternative> schedules_;  // beside the best one's
   bool complete_ = true;
   std::int64_t num_examined_ = 0;
 };
@@ -297,6 +300,7 @@ class SimulatedSearch {
 
 Outcome choose_by_simulation(const SearchSpace& space, Outcome outcome) {
   space.tell_asks("simulating the best plans");
+  space.tell_judges_anew();  // so far by closed forms
   return SimulatedSearch(space).run(std::move(outcome));
 }
 

@@ -20,8 +20,9 @@ class KnownPlans {
  public:
   /// The plan's number; nothing when it was not added.
   std::optional<std::size_t> find(const Plan& plan) const;
-  /// Adds a plan that is not known; returns its number.
+  /// Adds the plan if it is not known; returns its number.
   std::size_t add(const Plan& plan);
+  std::size_t size() const { return plans_.size(); }
 
  private:
   using Key = std::vector<std::int64_t>;

@@ -1,0 +1,75 @@
+#include "planners/frames/leader_race.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/parallel_for.hpp"
+
+namespace pptrain {
+namespace {
+
+/// The part of all work that so many leaders get at first: halved with their number, until few are left.
+double first_share(std::size_t num_leaders) {
+  constexpr std::size_t few = 5;
+  double share = 1.0;
+  for (std::size_t left = num_leaders; left > few; left = (left + 1) / 2) share /= 2.0;
+  return share;
+}
+
+/// Those of the running searches that have more to do and the fastest plans, at most half as many.
+std::vector<std::size_t> faster_half(const std::vector<std::size_t>& running, const std::vector<LocalSearch>& searches,
+                                     const std::vector<TriedPlan>& leaders) {
+  std::vector<std::size_t> left;
+  for (const std::size_t i : running) {
+    if (!searches[i].ended()) left.push_back(i);
+  }
+  std::stable_sort(left.begin(), left.end(),
+                   [&](std::size_t a, std::size_t b) { return leaders[a].seconds < leaders[b].seconds; });
+  left.resize(std::min(left.size(), (running.size() + 1) / 2));
+  return left;
+}
+
+}  // namespace
+
+std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, LocalSearch::Kind kind, double work,
+                                         OrderEffort effort) {
+  effort_ = effort;
+  std::vector<LocalSearch> searches(leaders.size(), LocalSearch(space_, kind));
+  std::vector<std::size_t> running(leaders.size());
+  std::iota(running.begin(), running.end(), std::size_t{0});
+  KnownPlans visited;
+  double spent = 0.0;
+  for (double share = first_share(leaders.size()); !running.empty(); share = spent) {
+    improve(leaders, running, searches, visited, share * work);
+    spent += share;
+    if (spent >= 1.0) break;
+    running = faster_half(running, searches, leaders);
+  }
+  return searches;
+}
+
+/// Improves some leaders at a time on all cores; how many, and so where a search meets the path of one before it, does
+/// not depend on the number of cores.
+void LeaderRace::improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
+                         std::vector<LocalSearch>& searches, KnownPlans& visited, double work) {
+  constexpr std::size_t at_a_time = 8;
+  const int threads = threads_of(space_.restrictions);
+  std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort_];
+  while (std::ssize(simulators) < threads) {
+    simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort_));
+  }
+  for (std::size_t first = 0; first < running.size(); first += at_a_time) {
+    const std::size_t count = std::min(at_a_time, running.size() - first);
+    parallel_for(static_cast<int>(count), threads, [&](int thread, int i) {
+      const std::size_t leader = running[first + static_cast<std::size_t>(i)];
+      searches[leader].improve(*simulators[static_cast<std::size_t>(thread)], visited, leaders[leader], work);
+    });
+    for (std::size_t i = first; i < first + count; ++i) {
+      for (const Plan& plan : searches[running[i]].path()) {
+        if (!visited.find(plan)) visited.add(plan);
+      }
+    }
+  }
+}
+
+}  // namespace pptrain

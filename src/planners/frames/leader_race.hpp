@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "planners/frames/local_search.hpp"
+
+namespace pptrain {
+
+/// Improves plans in rounds, each for itself. From every round the faster half of those that are not done goes on with
+/// twice the work, so that most are left behind after few steps; the last ones have all of it. Results do not depend on
+/// the number of threads.
+class LeaderRace {
+ public:
+  /// `space` must outlive it.
+  explicit LeaderRace(const SearchSpace& space) : space_(space) {}
+
+  /// Improves the leaders by steps of one kind; `work`: simulated tasks that those have who are left in the last round.
+  /// Returns the search of each leader.
+  std::vector<LocalSearch> run(std::vector<TriedPlan>& leaders, LocalSearch::Kind kind, double work,
+                               OrderEffort effort);
+  /// Frees what was simulated.
+  void forget() { simulators_.clear(); }
+
+ private:
+  void improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
+               std::vector<LocalSearch>& searches, KnownPlans& visited, double work);
+
+  const SearchSpace& space_;
+  std::map<OrderEffort, std::vector<std::unique_ptr<PlanSimulator>>> simulators_;  // by thread
+  OrderEffort effort_ = OrderEffort::full;                                         // of the leaders in the race
+};
+
+}  // namespace pptrain

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace pptrain {
+
+/// When ranks look for a task. What is pushed behind a `pop` takes the place of what that took, so that the others move
+/// once for both.
+class RankEvents {
+ public:
+  using Event = std::pair<double, int>;  // when, and the rank
+
+  void clear() {
+    heap_.clear();
+    taken_ = false;
+  }
+  bool any_left() const { return heap_.size() > (taken_ ? 1 : 0); }
+  void push(const Event& event) {
+    if (taken_) {
+      taken_ = false;
+      put_first(event);
+    } else {
+      heap_.push_back(event);
+      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    }
+  }
+  /// The earliest one; of equal ones that of the lowest rank.
+  Event pop() {
+    if (taken_) {
+      const Event last = heap_.back();
+      heap_.pop_back();
+      put_first(last);
+    }
+    taken_ = true;
+    return heap_.front();
+  }
+
+ private:
+  /// Replaces the first one.
+  void put_first(const Event& event) {
+    const std::size_t size = heap_.size();
+    std::size_t place = 0;
+    for (std::size_t child = 1; child < size; child = 2 * place + 1) {
+      if (child + 1 < size && heap_[child + 1] < heap_[child]) ++child;
+      if (event <= heap_[child]) break;
+      heap_[place] = heap_[child];
+      place = child;
+    }
+    heap_[place] = event;
+  }
+
+  std::vector<Event> heap_;
+  bool taken_ = false;  // the first one
+};
+
+}  // namespace pptrain
