@@ -53,15 +53,16 @@ class CudaAttention final : public Attention {
   }
 
  private:
-  static cuda::FlashShape shape_of(const AttentionForm& form) {
+  cuda::FlashShape shape_of(const AttentionForm& form) const {
     if (form.head_size > cuda::most_head_size) {
       throw_runtime_failure(
           {"", fmt::format("attention with heads of {} elements", form.head_size),
            fmt::format("tiles of heads up to {} fit into the shared memory of every GPU", cuda::most_head_size),
            "choose more heads"});
     }
-    return {form.samples, form.sequence_length, form.heads, form.head_size, form.key_heads, form.group,     form.first,
-            form.window,  form.document_begin,  form.scale, form.causal,    form.keys(),    form.seen_keys, form.bias};
+    return {form.samples, form.sequence_length, form.heads,     form.head_size,      form.key_heads,
+            form.group,   form.first,           form.window,    form.document_begin, form.scale,
+            form.causal,  form.keys(),          form.seen_keys, form.bias,           device_.shared_bytes()};
   }
 
   CudaDevice& device_;

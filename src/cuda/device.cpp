@@ -40,6 +40,7 @@ CudaDevice::CudaDevice(int ordinal) : ordinal_(made_current(ordinal)), staging_(
   cudaDeviceProp properties = {};
   PPTRAIN_CUDA(cudaGetDeviceProperties, &properties, ordinal);
   name_ = fmt::format("GPU {} ({})", ordinal, properties.name);
+  shared_bytes_ = properties.sharedMemPerBlockOptin;
   downloads_ = new_stream();
   fetches_ = new_stream();
 }

@@ -27,6 +27,8 @@ class CudaDevice final : public Device {
   CudaDevice& operator=(const CudaDevice&) = delete;
 
   int ordinal() const { return ordinal_; }
+  /// Bytes of shared memory that a block of threads may have.
+  std::size_t shared_bytes() const { return shared_bytes_; }
   cuda::ComputeStream& stream() { return compute_; }
   const cuda::ComputeStream& stream() const { return compute_; }
   /// What has been called on `stream`, one of this GPU's, so far.
@@ -68,6 +70,7 @@ class CudaDevice final : public Device {
 
   int ordinal_;  // its GPU is the current one before what follows is made
   std::string name_;
+  std::size_t shared_bytes_ = 0;
   cuda::ComputeStream compute_;
   cudaStream_t downloads_ = nullptr;
   cudaStream_t fetches_ = nullptr;

@@ -21,11 +21,12 @@ struct FlashShape {
   std::size_t keys;               ///< positions of a sample's keys
   const std::int32_t* seen_keys;  ///< (samples), of which so many are seen; null: all of them
   const float* bias;              ///< (heads, distances()), AttentionForm's; null: none
+  std::size_t shared_bytes;       ///< shared memory that the GPU lets a block have
 
   PPTRAIN_FUNCTION std::size_t distances() const { return length + keys - 1; }
 };
 
-/// The largest head whose tiles every GPU's shared memory holds.
+/// The largest head whose tiles every GPU's shared memory holds, the smaller ones where it has 64 KiB.
 constexpr std::size_t most_head_size = 256;
 
 /// q, out (R, heads * head_size); k, v (K, key_heads * head_size); log_sum (samples, heads, length).

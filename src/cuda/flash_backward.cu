@@ -190,7 +190,7 @@ __global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
 void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
                     const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk,
                     const Matrix& dv, float* delta, float* diagonals) {
-  for_type_and_tile(q.type, shape.head_size, [&](auto element, auto tile) {
+  for_type_and_tile(q.type, shape, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);
     const FlashGradients<T> matrices{kernels::read_rows<T>(q),
@@ -211,7 +211,7 @@ void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix
 
 std::size_t diagonal_sums(const FlashShape& shape) {
   std::size_t floats = 0;
-  for_type_and_tile(DType::f32, shape.head_size, [&](auto /*element*/, auto tile) {
+  for_type_and_tile(DType::f32, shape, [&](auto /*element*/, auto tile) {
     using Tile = decltype(tile);
     floats = shape.samples * shape.heads * Tile::tiles_of(shape.length) * width_of_diagonals<Tile>(shape);
   });
@@ -221,7 +221,7 @@ std::size_t diagonal_sums(const FlashShape& shape) {
 void add_bias_gradient(ComputeStream& stream, const FlashShape& shape, const float* diagonals, float* bias_gradient) {
   constexpr unsigned threads = 256;
   const std::size_t distances = shape.distances();
-  for_type_and_tile(DType::f32, shape.head_size, [&](auto /*element*/, auto tile) {
+  for_type_and_tile(DType::f32, shape, [&](auto /*element*/, auto tile) {
     using Tile = decltype(tile);
     launch(stream, dim3(static_cast<unsigned>((distances + threads - 1) / threads), static_cast<unsigned>(shape.heads)),
            threads, 0, sum_diagonals<Tile>, shape, diagonals, bias_gradient);

@@ -61,7 +61,7 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
 
 void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
                    const Matrix& out, float* log_sum) {
-  for_type_and_tile(q.type, shape.head_size, [&](auto element, auto tile) {
+  for_type_and_tile(q.type, shape, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);
     launch_flash<Tile>(stream, shape, shape.length, shape.heads, 2, 1, forward<T, Tile>, shape,

@@ -11,17 +11,28 @@ namespace pptrain::cuda {
 
 __device__ inline float* shared_floats() { return reinterpret_cast<float*>(dynamic_shared_memory); }
 
+/// f(Tile()) with the first of the tiles, the larger one, if blocks of all kernels find room for it.
+template <class Larger, class Smaller, class F>
+void for_tile_with_room(const FlashShape& s, const F& f) {
+  if (Larger::most_bytes(s.head_size) <= s.shared_bytes) {
+    f(Larger());
+  } else {
+    f(Smaller());
+  }
+}
+
 /// f(T(), FlashTile<...>()) for the element type and the smallest sums that hold a head. Larger heads have smaller
-/// tiles, for the 99 KiB of shared memory of the GPUs that have least.
+/// tiles, for the 99 KiB of shared memory of most GPUs, and smaller ones again where a GPU has 64 KiB (7.5).
 template <class F>
-void for_type_and_tile(DType type, std::size_t head_size, const F& f) {
+void for_type_and_tile(DType type, const FlashShape& s, const F& f) {
   kernels::with_type(type, [&](auto element) {
-    if (head_size <= 64) {
+    const auto with_tile = [&](auto tile) { f(element, tile); };
+    if (s.head_size <= 64) {
       f(element, FlashTile<32, 8>());
-    } else if (head_size <= 128) {
-      f(element, FlashTile<32, 16>());
+    } else if (s.head_size <= 128) {
+      for_tile_with_room<FlashTile<32, 16>, FlashTile<16, 16>>(s, with_tile);
     } else {
-      f(element, FlashTile<16, 32>());
+      for_tile_with_room<FlashTile<16, 32>, FlashTile<8, 32>>(s, with_tile);
     }
   });
 }
@@ -35,8 +46,7 @@ void launch_flash(ComputeStream& stream, const FlashShape& s, std::size_t rows, 
   constexpr std::size_t without_asking = std::size_t{48} << 10;
   const std::size_t blocks = Tile::tiles_of(rows) * heads * s.samples;
   if (blocks == 0) return;
-  const std::size_t bytes =
-      Tile::tile * sizeof(float) * (row_tiles * (s.head_size + 1) + score_tiles * Tile::score_stride);
+  const std::size_t bytes = Tile::bytes(s.head_size, row_tiles, score_tiles);
   if (bytes > without_asking) {
     PPTRAIN_CUDA(cudaFuncSetAttribute, kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes));
   }

@@ -23,6 +23,13 @@ struct FlashTile {
   static constexpr unsigned diagonals = 2 * tile_rows - 1;
 
   PPTRAIN_FUNCTION static std::size_t tiles_of(std::size_t rows) { return (rows + tile - 1) / tile; }
+
+  /// Shared memory of a block that has some tiles of rows of a head and some of scores.
+  static constexpr std::size_t bytes(std::size_t head_size, std::size_t row_tiles, std::size_t score_tiles) {
+    return tile * sizeof(float) * (row_tiles * (head_size + 1) + score_tiles * score_stride);
+  }
+  /// The most that a block of any kernel needs, that for gradients of keys.
+  static constexpr std::size_t most_bytes(std::size_t head_size) { return bytes(head_size, 4, 2); }
 };
 
 /// Combines the values of all threads of a row; each of them gets the same result.

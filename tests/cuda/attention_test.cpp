@@ -138,6 +138,24 @@ TEST_CASE("attention on a GPU by own kernels against the host's") {
   }
 }
 
+TEST_CASE("attention by own kernels finds room in the shared memory of every GPU") {
+  const int capabilities[][2] = {{7, 5}, {8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {12, 0}};
+  for (const auto& [major, minor] : capabilities) {
+    be_of_capability(major, minor);
+    Gpu gpu;
+    const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);
+    for (const std::size_t head_size : {64, 112, 128, 248, 256}) {
+      const AttentionCase c = {1, 35, 2, head_size};
+      CAPTURE(major, minor, head_size);
+      Run run(gpu, c, DType::f32);
+      run.run(*attention);
+      run.run_host();
+      run.check(c, DType::f32, 2.0);
+    }
+  }
+  be_of_capability(9, 0);
+}
+
 TEST_CASE("attention on a GPU by what is fastest against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device);

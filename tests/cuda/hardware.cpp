@@ -10,6 +10,8 @@ Hardware hardware() { return Hardware::gpus; }
 
 int gpu_of_rank(Gpus gpus) { return gpus == Gpus::own ? rank_in(MPI_COMM_WORLD) % num_gpus() : 0; }
 
+void be_of_capability(int /*major*/, int /*minor*/) {}
+
 std::vector<std::string> take_ranges() { return {}; }
 
 }  // namespace pptrain::test

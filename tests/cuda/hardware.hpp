@@ -17,6 +17,9 @@ enum class Gpus { own, shared };
 /// The number of this rank's device.
 int gpu_of_rank(Gpus gpus);
 
+/// Devices that are made from now on are of this compute capability; on GPUs they are what they are.
+void be_of_capability(int major, int minor);
+
 /// Names of the ranges that a profiler was told since the last call of this; nothing on GPUs.
 std::vector<std::string> take_ranges();
 

@@ -20,8 +20,7 @@ namespace cuda_on_host {
 namespace {
 
 using boost::context::fiber;
-constexpr std::size_t stack_bytes = std::size_t{256} << 10, most_shared = std::size_t{227} << 10,
-                      shared_by_default = std::size_t{48} << 10, watched = 256;
+constexpr std::size_t stack_bytes = std::size_t{256} << 10, shared_by_default = std::size_t{48} << 10, watched = 256;
 constexpr unsigned lanes = 32;
 
 enum class State { runs, at_block_barrier, at_warp, ended };
@@ -214,7 +213,7 @@ void __syncthreads() { cuda_on_host::the_block().wait(cuda_on_host::State::at_bl
 void __syncwarp(unsigned mask) { (void)cuda_on_host::exchange(mask, 0, cuda_on_host::lane()); }
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute /*attribute*/, int value) {
-  if (value < 0 || static_cast<std::size_t>(value) > cuda_on_host::most_shared) return cudaErrorInvalidValue;
+  if (value < 0 || static_cast<std::size_t>(value) > cuda_on_host::most_shared()) return cudaErrorInvalidValue;
   cuda_on_host::shared_limits()[kernel] = static_cast<std::size_t>(value);
   return cudaSuccess;
 }

@@ -13,6 +13,17 @@ int peer_atomics = 0;
 bool is_there(int device) { return device >= 0 && device < static_cast<int>(gpus.size()); }
 const cuda_on_host::Gpu& gpu(int device) { return gpus[static_cast<std::size_t>(device)]; }
 
+/// By compute capability: CUDA C++ Programming Guide, "Technical specifications per compute capability".
+std::size_t shared_of(const cuda_on_host::Gpu& gpu) {
+  constexpr std::size_t kib = 1024;
+  const int capability = 10 * gpu.major + gpu.minor;
+  if (capability == 70) return 96 * kib;
+  if (capability == 75) return 64 * kib;
+  if (capability == 80 || capability == 87) return 163 * kib;
+  if (capability == 90 || gpu.major == 10) return 227 * kib;
+  return 99 * kib;
+}
+
 }  // namespace
 
 namespace cuda_on_host {
@@ -23,6 +34,8 @@ void set_num_devices(int devices) {
   gpus.clear();
   for (int i = 0; i < devices; ++i) gpus.push_back({.bus = i + 1});
 }
+
+std::size_t most_shared() { return shared_of(gpu(current_device)); }
 
 void set_peer_access(int access, int atomics) {
   peer_access = access;
@@ -57,7 +70,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->major = gpu(device).major;
   properties->minor = gpu(device).minor;
   properties->sharedMemPerBlock = std::size_t{48} << 10;
-  properties->sharedMemPerBlockOptin = std::size_t{227} << 10;
+  properties->sharedMemPerBlockOptin = shared_of(gpu(device));
   std::size_t unused = 0;
   return cudaMemGetInfo(&unused, &properties->totalGlobalMem);
 }
