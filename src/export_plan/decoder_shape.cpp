@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <variant>
 
 #include "base/error.hpp"
@@ -18,7 +19,7 @@ class BlockReader {
   void read(const Layer& layer) {
     layer_ = &layer;
     for (const Operator& operation : layer.operators.operators) {
-      std::visit(overloaded{[&](const op::Norm& norm) { take_norm(norm); },
+      std::visit(overloaded{[&](const op::Norm& norm) { take_norm(norm, operation); },
                             [&](const op::Linear& linear) { take_linear(linear, operation); },
                             [&](const op::Rotary& rotary) { shape_.rotary = rotary.form; },
                             [&](const op::SelfAttention& attention) { take_attention(attention); },
@@ -50,11 +51,14 @@ class BlockReader {
     return layer_->parameters[operation.parameters.front()];
   }
 
-  void take_norm(const op::Norm& norm) {
+  void take_norm(const op::Norm& norm, const Operator& operation) {
     if (multiplied_ && !attended_) {
       shape_.head_norms = true;
+      normalised_width_ = norm.width;
       return;
     }
+    // What is added to the stream has no norm of its own.
+    known_ = known_ && layer_->operators.values[*operation.output].element != Element::fp32;
     shape_.norm = norm.form;
     if (attended_ && num_added_ == 0) shape_.parallel = true;  // it reads what attention has not been added to
   }
@@ -90,6 +94,9 @@ class BlockReader {
     shape_.key_heads = attention.key_heads;
     shape_.head_size = attention.head_size;
     shape_.window = attention.window;
+    const auto size = static_cast<double>(attention.head_size);
+    known_ = known_ && std::abs(attention.scale * std::sqrt(size) - 1.0) < 1e-6;
+    known_ = known_ && (!shape_.head_norms || normalised_width_ == attention.head_size);
   }
 
   void take_gate(Activation activation) {
@@ -120,6 +127,7 @@ class BlockReader {
   bool projected_ = false;
   bool multiplied_ = false;
   int num_added_ = 0;
+  std::int64_t normalised_width_ = 0;  ///< of queries and keys
   bool known_ = true;
 };
 
@@ -151,6 +159,13 @@ void take_embedding(const Layer& layer, DecoderShape& shape) {
   }
 }
 
+/// Whether the output layer scales what it makes logits of.
+bool scales_logits(const Model& model) {
+  const std::vector<Operator>& operators = model.layers.back().operators.operators;
+  return std::any_of(operators.begin(), operators.end(),
+                     [](const Operator& o) { return o.as<op::Scaling>() != nullptr; });
+}
+
 /// Whether two blocks are made of layers that compute alike.
 bool same_blocks(const Model& model, Interval a, Interval b) {
   if (a.size() != b.size()) return false;
@@ -175,6 +190,7 @@ DecoderShape decoder_shape(const Model& model, const std::string& trainer, const
   shape.tokens = model.sample.rows;
   take_embedding(model.layers.front(), shape);
   shape.tied = !model.shared_parameters().empty();
+  if (scales_logits(model)) refuse(model, trainer, source, "its logits are scaled");
   shape.blocks = blocks_of(model);
   if (shape.blocks.empty() || shape.hidden == 0) refuse(model, trainer, source, "it has no block with attention");
   for (const Interval block : shape.blocks) {

@@ -89,6 +89,7 @@ class ModelArguments {
         add(fmt::format("--rotary-seq-len-interpolation-factor {:.0f}", rotary.factor));
         break;
       case RotaryForm::Scaling::llama3: scaled_as_published(rotary); break;
+      case RotaryForm::Scaling::yarn: refuse("positions are scaled by YaRN");
     }
   }
 

@@ -162,20 +162,25 @@ class Export {
   /// The name in the folder: that of transformers' class, which has the parts of a model behind a first word.
   std::string name_of(const ParameterSpec& spec) const {
     const bool own_gpt2 = !from_.config.model.is_described() && spec.name != "lm_head.weight";
-    return own_gpt2 ? "transformer." + spec.name : spec.name;
+    return own_gpt2 ? "transformer." + spec.name : file_name(spec);
   }
 
   std::vector<WeightTensor> tensors() const {
     std::vector<WeightTensor> tensors;
     for (const ParameterSpec& spec : parameters()) {
       const bool counts = spec.buffer && spec.shape.empty();
+      // The parts of a tensor are neighbours.
+      if (!tensors.empty() && tensors.back().name == name_of(spec)) continue;
       tensors.push_back({name_of(spec), counts ? WeightType::i64 : options_.type, file_shape(spec)});
     }
     return tensors;
   }
 
   void write(WeightWriter& writer, const ParameterSpec& spec, const std::vector<float>& values) const {
-    if (spec.layout == FileLayout::same) return writer.write(name_of(spec), 0, values);
+    if (spec.layout == FileLayout::same) {
+      return for_each_run(spec, {0, spec.size()},
+                          [&](const LayoutRun& run) { writer.write(name_of(spec), run.theirs, values); });
+    }
     std::vector<float> turned(values.size());
     for_each_run(spec, {0, spec.size()}, [&](const LayoutRun& run) {
       for (std::int64_t i = 0; i < run.ours.size(); ++i) {
@@ -188,7 +193,11 @@ class Export {
 
   nlohmann::ordered_json described() const {
     const ModelConfig& model = from_.config.model;
-    return model.is_described() ? nlohmann::ordered_json::parse(model.description) : gpt2_config(from_.config);
+    if (!model.is_described()) return gpt2_config(from_.config);
+    nlohmann::ordered_json json = nlohmann::ordered_json::parse(model.description);
+    // The parts for other things than texts were not trained.
+    const bool is_nested = json.value("model_type", "") != from_.model.name && json.contains("text_config");
+    return is_nested ? json.at("text_config") : json;
   }
 
   /// The class that readers are to take, which a description that was written by hand may leave out.

@@ -10,11 +10,12 @@
 namespace pptrain {
 namespace {
 
-/// Whether a member that holds positions of an axis of `length` has whole key heads, or a part of those of one.
+/// Whether a member that holds positions of an axis of `length` has whole key heads, or a part of those of one. Where
+/// a norm is over all key heads members have whole ones, so that each comes from one of them.
 bool key_heads_fit(const BlockShape& block, std::int64_t length) {
   const std::int64_t per_position = block.heads / length;
   const std::int64_t group = block.heads / block.key_heads;
-  return per_position % group == 0 || group % per_position == 0;
+  return per_position % group == 0 || (group % per_position == 0 && !block.whole_norms);
 }
 
 /// Length of the axis of feed-forward columns.
@@ -65,24 +66,37 @@ class BlockGraph {
 
   /// The whole block behind `x`.
   ValueIndex with_both(LayerGraph& g, ValueIndex x) const {
-    if (b_.parallel) {
-      const ValueIndex of_attention = attention(g, g.norm("input_layernorm", x, b_.norm));
-      const ValueIndex of_rows = feed_forward(g, g.norm("post_attention_layernorm", x, b_.norm));
-      return g.add(g.add(x, of_attention), of_rows);
-    }
-    return with_feed_forward(g, with_attention(g, x));
+    if (!b_.parallel) return with_feed_forward(g, with_attention(g, x));
+    const ValueIndex of_attention = attention_part(g, x);
+    const ValueIndex of_rows = feed_forward_part(g, x);
+    return g.add(g.add(x, of_attention), of_rows);
   }
 
   /// The stream with the attention's part added.
-  ValueIndex with_attention(LayerGraph& g, ValueIndex x) const {
-    return g.add(x, attention(g, g.norm("input_layernorm", x, b_.norm)));
-  }
+  ValueIndex with_attention(LayerGraph& g, ValueIndex x) const { return g.add(x, attention_part(g, x)); }
   /// The stream with the feed-forward part added.
-  ValueIndex with_feed_forward(LayerGraph& g, ValueIndex x) const {
-    return g.add(x, feed_forward(g, g.norm("post_attention_layernorm", x, b_.norm)));
-  }
+  ValueIndex with_feed_forward(LayerGraph& g, ValueIndex x) const { return g.add(x, feed_forward_part(g, x)); }
 
  private:
+  ValueIndex attention_part(LayerGraph& g, ValueIndex x) const {
+    return behind(g, "post_attention_layernorm", attention(g, before(g, "input_layernorm", x)));
+  }
+  ValueIndex feed_forward_part(LayerGraph& g, ValueIndex x) const {
+    const bool both = b_.norm_places == NormPlaces::both;
+    const ValueIndex read = before(g, both ? "pre_feedforward_layernorm" : "post_attention_layernorm", x);
+    return behind(g, "post_feedforward_layernorm", feed_forward(g, read));
+  }
+
+  /// What a part reads of the stream.
+  ValueIndex before(LayerGraph& g, const std::string& norm, ValueIndex x) const {
+    return b_.norm_places == NormPlaces::behind ? x : g.norm(norm, x, b_.norm);
+  }
+  /// What the stream gets of a part's result.
+  ValueIndex behind(LayerGraph& g, const std::string& norm, ValueIndex part) const {
+    if (b_.norm_places != NormPlaces::before) part = g.norm(norm, part, b_.norm, Element::fp32);
+    return b_.part_scale == 1.0 ? part : g.scale(part, b_.part_scale);
+  }
+
   /// A position of the axis has `per_position` query heads, and key heads of its own or one with its neighbours.
   AxisDivision key_division(std::int64_t per_position) const {
     const std::int64_t group = b_.heads / b_.key_heads;
@@ -94,18 +108,22 @@ class BlockGraph {
     const std::int64_t per_position = b_.heads / heads_;
     const AxisDivision query_heads = {ShardAxis::heads, 1, per_position * b_.head_size};
     const AxisDivision key_heads = key_division(per_position);
-    const auto heads = [&](const std::string& name, std::int64_t count, const AxisDivision& divided) {
+    const auto heads = [&](const std::string& name, std::int64_t first, std::int64_t count, bool wide) {
       return g.linear("self_attn." + name + "_proj", x,
-                      {.out = count * b_.head_size, .columns = divided, .bias = b_.query_bias});
+                      {.out = count * b_.head_size,
+                       .columns = name == "q" ? query_heads : key_heads,
+                       .bias = b_.query_bias,
+                       .wide = wide,
+                       .file_part = packed("self_attn.qkv_proj", first * b_.head_size, all_heads() * b_.head_size)});
     };
-    const auto turned = [&](const std::string& name, ValueIndex v) {
-      if (b_.head_norms) v = g.head_norm("self_attn." + name + "_norm", v, b_.norm, b_.head_size);
+    const auto turned = [&](const std::string& name, std::int64_t first, std::int64_t count) {
+      const ValueIndex v = normalised(g, name, heads(name, first, count, b_.whole_norms));
       return b_.rotary.rotated > 0 ? g.rotary(v, b_.rotary, b_.head_size) : v;
     };
-    const ValueIndex q = turned("q", heads("q", b_.heads, query_heads));
-    const ValueIndex k = turned("k", heads("k", b_.key_heads, key_heads));
-    const ValueIndex v = heads("v", b_.key_heads, key_heads);
-    const double scale = 1.0 / std::sqrt(static_cast<double>(b_.head_size));
+    const ValueIndex q = turned("q", 0, b_.heads);
+    const ValueIndex k = turned("k", b_.heads, b_.key_heads);
+    const ValueIndex v = heads("v", b_.heads + b_.key_heads, b_.key_heads, false);
+    const double scale = b_.score_scale > 0.0 ? b_.score_scale : 1.0 / std::sqrt(static_cast<double>(b_.head_size));
     op::SelfAttention shape = {b_.heads, b_.key_heads, b_.head_size, scale, b_.window};
     shape.causal = b_.causal;
     shape.span = b_.span;
@@ -115,14 +133,35 @@ class BlockGraph {
         {.out = stream_.columns, .rows = query_heads, .bias = b_.output_bias, .deviation = stream_.stream_deviation});
   }
 
+  std::int64_t all_heads() const { return b_.heads + 2 * b_.key_heads; }
+
+  /// Rows of a tensor that files hold several products in; none where each is a tensor of its own.
+  FilePart packed(const std::string& name, std::int64_t first, std::int64_t rows) const {
+    return b_.packed_files ? FilePart{name, first, rows} : FilePart();
+  }
+
+  /// Queries or keys as they turn.
+  ValueIndex normalised(LayerGraph& g, const std::string& name, ValueIndex v) const {
+    if (b_.head_norms) return g.head_norm("self_attn." + name + "_norm", v, b_.norm, b_.head_size);
+    if (!b_.whole_norms) return v;
+    // A norm of all heads needs the heads of all members.
+    const AxisDivision divided = g.value(v).divided;
+    return g.take(g.norm("self_attn." + name + "_norm", g.gather(v), b_.norm), divided);
+  }
+
   ValueIndex feed_forward(LayerGraph& g, ValueIndex x) const {
     if (b_.experts.form.experts > 0) return routed_feed_forward(g, x);
     const AxisDivision columns = {ShardAxis::columns, 1, b_.feed_forward / columns_};
-    const auto widened = [&](const std::string& name) {
-      return g.linear("mlp." + name, x, {.out = b_.feed_forward, .columns = columns, .bias = b_.feed_forward_bias});
+    const auto widened = [&](const std::string& name, std::int64_t first) {
+      return g.linear("mlp." + name, x,
+                      {.out = b_.feed_forward,
+                       .columns = columns,
+                       .bias = b_.feed_forward_bias,
+                       .file_part = packed("mlp.gate_up_proj", first, 2 * b_.feed_forward)});
     };
-    ValueIndex inner = widened(b_.gated ? "gate_proj" : "up_proj");
-    inner = b_.gated ? g.gate(inner, widened("up_proj"), b_.activation) : g.activate(inner, b_.activation);
+    ValueIndex inner = widened(b_.gated ? "gate_proj" : "up_proj", 0);
+    inner =
+        b_.gated ? g.gate(inner, widened("up_proj", b_.feed_forward), b_.activation) : g.activate(inner, b_.activation);
     return g.linear(
         "mlp.down_proj", inner,
         {.out = stream_.columns, .rows = columns, .bias = b_.feed_forward_bias, .deviation = stream_.stream_deviation});

@@ -23,6 +23,10 @@ struct ExpertsShape {
   std::string down = "down_proj";  ///< ... and of that with the result
 };
 
+/// Where a block normalises: what each part reads (Llama), what each part gives before the stream gets it (OLMo et al.,
+/// "2 OLMo 2 Furious", 2025), or both (Gemma team, "Gemma 2", 2024).
+enum class NormPlaces { before, behind, both };
+
 /// One block: norm, self-attention, norm, a feed-forward part, both parts added to the stream.
 struct BlockShape {
   std::int64_t heads = 0;
@@ -37,11 +41,16 @@ struct BlockShape {
   bool output_bias = false;  ///< of attention
   bool feed_forward_bias = false;  ///< of all its products
   bool head_norms = false;         ///< queries and keys are normalised head by head before they turn
-  bool parallel = false;           ///< both parts read the block's input, each through its own norm
-  std::int64_t window = 0;         ///< as of `op::SelfAttention`
-  bool causal = true;              ///< likewise
-  std::int64_t span = 0;           ///< likewise
-  ExpertsShape experts = {};       ///< each of `feed_forward` columns, without biases
+  bool whole_norms = false;        ///< queries and keys are normalised over all of their heads before they turn
+  NormPlaces norm_places = NormPlaces::before;
+  double score_scale = 0.0;   ///< queries times keys are multiplied by it; 0: by 1 / sqrt(head_size)
+  double part_scale = 1.0;    ///< what both parts give is multiplied by it before the stream gets it
+  bool packed_files = false;  ///< files hold queries, keys and values as one tensor, and both products of a gate
+  bool parallel = false;      ///< both parts read the block's input, each through its own norm
+  std::int64_t window = 0;    ///< as of `op::SelfAttention`
+  bool causal = true;         ///< likewise
+  std::int64_t span = 0;      ///< likewise
+  ExpertsShape experts = {};  ///< each of `feed_forward` columns, without biases
 };
 
 /// The stream that a block reads and adds to, and how its layers are written down.

@@ -40,8 +40,8 @@ class Chain {
 
   Layer output() const {
     LayerGraph g("output", "", s_.deviation);
-    g.language_output(g.input({s_.tokens, s_.hidden}),
-                      {"model.norm", s_.norm, "lm_head", s_.vocabulary, s_.tied ? "model.embed_tokens.weight" : ""});
+    g.language_output(g.input({s_.tokens, s_.hidden}), {"model.norm", s_.norm, "lm_head", s_.vocabulary,
+                                                        s_.tied ? "model.embed_tokens.weight" : "", s_.logit_scale});
     return g.finish(s_.compute_bytes);
   }
 

@@ -14,6 +14,8 @@ struct LayoutRun {
   std::int64_t stride = 1;
 };
 
+/// Name of the tensor in a file, which several parameters may be parts of.
+const std::string& file_name(const ParameterSpec& spec);
 /// Shape of the tensor in a file.
 std::vector<std::int64_t> file_shape(const ParameterSpec& spec);
 

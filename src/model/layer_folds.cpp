@@ -10,9 +10,10 @@ namespace {
 /// Rows of a norm's statistics: one for every `width` columns.
 std::int64_t norm_rows(const op::Norm& norm, const Value& x) { return x.rows * (x.columns / norm.width); }
 
-bool is_read(const OperatorList& list, ValueIndex v) {
+/// Whether a value is the factor of a product, which needs it for the gradient of its weight.
+bool is_multiplied(const OperatorList& list, ValueIndex v) {
   return std::any_of(list.operators.begin(), list.operators.end(), [&](const Operator& op) {
-    return std::find(op.inputs.begin(), op.inputs.end(), v) != op.inputs.end();
+    return op.as<op::Linear>() != nullptr && holder_of(list, op.inputs.front()) == v;
   });
 }
 
@@ -38,7 +39,7 @@ bool is_dispatched(const OperatorList& list, ValueIndex v) {
 
 /// Whether a norm's B makes its result again, for the products that read it.
 bool is_made_again(const OperatorList& list, ValueIndex v) {
-  return is_read(list, v) && !becomes_logits(list, v) && !is_dispatched(list, v);
+  return is_multiplied(list, v) && !becomes_logits(list, v) && !is_dispatched(list, v);
 }
 
 }  // namespace

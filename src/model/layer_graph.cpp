@@ -56,6 +56,7 @@ void LayerGraph::keep_apart(ValueIndex x) {
 }
 
 ValueIndex LayerGraph::take(ValueIndex x, const AxisDivision& columns) {
+  if (columns.axis == ShardAxis::none) return x;
   Value own = value(x);
   own.divided = columns;
   const ValueIndex result = make(own);
@@ -189,6 +190,9 @@ std::vector<std::size_t> LayerGraph::linear_parameters(const std::string& name, 
   weight.layout = shape.layout;
   weight.row_axis = shape.row_axis;
   weight.file_shape = shape.file_shape;
+  weight.file_part = shape.file_part;
+  const std::string file_tensor = shape.file_part.tensor;
+  if (!file_tensor.empty()) weight.file_part.tensor = prefix_ + file_tensor + ".weight";
   const bool by_rows = shape.rows.axis != ShardAxis::none;
   const AxisDivision& divided = by_rows ? shape.rows : shape.columns;
   weight.axis = divided.axis;
@@ -203,6 +207,7 @@ std::vector<std::size_t> LayerGraph::linear_parameters(const std::string& name, 
   bias.shape = {shape.out};
   bias.initial = Initial::zeros;
   bias.file_shape = {};
+  if (!file_tensor.empty()) bias.file_part.tensor = prefix_ + file_tensor + ".bias";
   if (by_rows) bias.axis = ShardAxis::none, bias.groups = bias.unit = bias.sharing = 1, bias.dimension = 0;
   if (bias.layout == FileLayout::transposed) bias.layout = FileLayout::same;
   parameters.push_back(parameter(bias));
@@ -264,8 +269,11 @@ ValueIndex LayerGraph::gate(ValueIndex gate, ValueIndex up, Activation activatio
   return result;
 }
 
-/// The bias of the product that `sum` is the result of, which is then no longer the product's.
+/// The bias of the product that `sum` is the result of, which is then no longer the product's. A product that is scaled
+/// keeps its own, which is scaled with it.
 std::optional<std::size_t> LayerGraph::take_bias(ValueIndex sum) {
+  const auto scales = [&](const Operator& op) { return op.as<op::Scaling>() != nullptr && op.output == sum; };
+  if (std::any_of(list().operators.begin(), list().operators.end(), scales)) return {};
   for (Operator& candidate : list().operators) {
     auto* linear = std::get_if<op::Linear>(&candidate.kind);
     if (linear == nullptr || candidate.output != sum || !linear->bias || linear->division != WeightDivision::rows)

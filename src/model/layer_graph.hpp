@@ -37,6 +37,7 @@ class LayerGraph {
     FileLayout layout = FileLayout::same;
     std::string tied_to = {};                   ///< full name of the weight that it shares; "": its own
     std::vector<std::int64_t> file_shape = {};  ///< of the weight, where files have it in other dimensions
+    FilePart file_part = {};                    ///< of weight and bias; names of tensors go on from the prefix
     ShardAxis row_axis = ShardAxis::none;       ///< of the inputs, where the layer may be divided by rows instead
   };
 
@@ -74,7 +75,10 @@ class LayerGraph {
   ValueIndex gate(ValueIndex gate, ValueIndex up, Activation activation);
   ValueIndex add(ValueIndex x, ValueIndex y);
   ValueIndex convert(ValueIndex x, Element element);
+  /// Every member gets the columns of all; `x` is fp32.
   ValueIndex gather(ValueIndex x);
+  /// Each member takes its columns of a whole value.
+  ValueIndex take(ValueIndex x, const AxisDivision& columns);
   void loss(ValueIndex logits);
 
   /// A router's result for the rows of `x`; the weight of its logits has the name.
@@ -163,7 +167,6 @@ class LayerGraph {
   ExpertForm as_divided(ExpertForm form) const;
   /// What has entered divided operators is read by one that is not: those read it by another name from here on.
   void keep_apart(ValueIndex x);
-  ValueIndex take(ValueIndex x, const AxisDivision& columns);
   std::optional<std::size_t> take_bias(ValueIndex sum);
 
   Layer layer_;

@@ -22,6 +22,13 @@ enum class Initial { normal, ones, zeros };
 /// unit).
 enum class FileLayout { same, transposed, heads_outside };
 
+/// Rows of a tensor that files hold several parameters in, one behind the other.
+struct FilePart {
+  std::string tensor;          ///< its name in files; "": the parameter is a tensor of its own there
+  std::int64_t first_row = 0;  ///< where the parameter's rows begin
+  std::int64_t rows = 0;       ///< of the whole tensor
+};
+
 /// One logical parameter tensor, whole.
 ///
 /// A sharded dimension of size `groups * axis_size * unit` is divided by intervals of the axis:
@@ -41,6 +48,7 @@ struct ParameterSpec {
   Initial initial = Initial::normal;
   FileLayout layout = FileLayout::same;
   std::vector<std::int64_t> file_shape = {};  ///< of the same elements in files; empty: as here
+  FilePart file_part = {};                    ///< with the layout `same`
   bool hidden = false;                        ///< of a layer between the first and the last; `build_model` says it
   bool buffer = false;                        ///< kept with the parameters, but not trained
   std::int64_t expert = -1;  ///< of whose part it is alone, so that whole experts may be divided; -1: of none

@@ -38,8 +38,9 @@ struct Value {
 /// How linear positions become angles: theta^(-2i / rotated) of position 1, changed by a scaling.
 struct RotaryForm {
   /// None; `linear` divides all frequencies by `factor`; `llama3` divides those of long wavelengths and joins them
-  /// smoothly with the short ones (Dubey et al., "The Llama 3 herd of models", 2024; transformers' `rope_type`).
-  enum class Scaling { none, linear, llama3 };
+  /// smoothly with the short ones (Dubey et al., "The Llama 3 herd of models", 2024; transformers' `rope_type`); `yarn`
+  /// divides those of pairs behind a ramp and multiplies what turns by `attention_factor` (Peng et al., "YaRN", 2023).
+  enum class Scaling { none, linear, llama3, yarn };
 
   double theta = 10000.0;
   std::int64_t rotated = 0;  ///< columns of a head that turn: pairs (i, i + rotated / 2)
@@ -48,6 +49,11 @@ struct RotaryForm {
   double low_frequency_factor = 1.0;
   double high_frequency_factor = 4.0;
   double original_length = 8192.0;
+  // The ramp of `yarn` lies between the pairs that turn so often within the original length, or the whole pairs around.
+  double fast_turns = 32.0;
+  double slow_turns = 1.0;
+  bool whole_pairs = true;
+  double attention_factor = 1.0;  ///< sines and cosines are multiplied by it
 
   bool operator==(const RotaryForm&) const = default;
 };

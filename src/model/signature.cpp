@@ -35,8 +35,11 @@ std::string text(const NormForm& form) {
 std::string text(const ExpertForm& form) { return fmt::format("{}:{}:{}", form.experts, form.chosen, form.divided); }
 
 std::string text(const RotaryForm& f) {
-  return fmt::format("{}:{}:{}:{}:{}:{}:{}", f.theta, f.rotated, static_cast<int>(f.scaling), f.factor,
-                     f.low_frequency_factor, f.high_frequency_factor, f.original_length);
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}{}", f.theta, f.rotated, static_cast<int>(f.scaling), f.factor,
+                     f.low_frequency_factor, f.high_frequency_factor, f.original_length,
+                     f.scaling == RotaryForm::Scaling::yarn
+                         ? fmt::format(":{}:{}:{}:{}", f.fast_turns, f.slow_turns, f.whole_pairs, f.attention_factor)
+                         : "");
 }
 
 std::string text(const DistanceBuckets& b) {

@@ -16,8 +16,8 @@ std::shared_ptr<const Tensor> rotary_table(LayerContext& context, const RotaryFo
     const double frequency = rotary_frequency(form, static_cast<std::int64_t>(i));
     for (std::size_t place = 0; place < length; ++place) {
       const double angle = static_cast<double>(place) * frequency;
-      values[place * rotated + i] = static_cast<float>(std::cos(angle));
-      values[place * rotated + pairs + i] = static_cast<float>(std::sin(angle));
+      values[place * rotated + i] = static_cast<float>(form.attention_factor * std::cos(angle));
+      values[place * rotated + pairs + i] = static_cast<float>(form.attention_factor * std::sin(angle));
     }
   }
   auto table = std::make_shared<Tensor>(context.arena, length, rotated);

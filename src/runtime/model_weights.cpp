@@ -44,14 +44,31 @@ const Family& family_named(const std::string& type) {
 
 ModelWeights::ModelWeights(const std::string& folder, const Model& model) : files_(folder) {
   const std::vector<ParameterSpec> parameters = logical_parameters(model);
-  bare_ = !files_.has(parameters.front().name) && files_.has(without_first_part(parameters.front().name));
+  const std::string& first = file_name(parameters.front());
+  bare_ = !files_.has(first) && files_.has(without_first_part(first));
+  check_names(model);
   for (const ParameterSpec& spec : stored_tensors(model)) check(spec);
   check_unused(model);
   check_second_output(model);
 }
 
+/// Models with parts for images and texts have the text model's tensors behind a word more.
+void ModelWeights::check_names(const Model& model) const {
+  const std::vector<WeightTensor>& tensors = files_.tensors();
+  const auto other = std::find_if(tensors.begin(), tensors.end(), [](const WeightTensor& tensor) {
+    return tensor.name.find("language_model.") != std::string::npos;
+  });
+  if (other == tensors.end()) return;
+  throw_bad_input(
+      {files_.file_of(other->name),
+       fmt::format("{} belongs to a model with other parts than its {}", other->name, model.name),
+       "the text model alone can be planned, and trained from random weights or those of a folder of its own",
+       "write such a folder (docs/models.md, \"Models with other parts than text\"), or set initial = "
+       "\"random\""});
+}
+
 std::string ModelWeights::name_of(const ParameterSpec& spec) const {
-  const std::string name = bare_ ? without_first_part(spec.name) : spec.name;
+  const std::string name = bare_ ? without_first_part(file_name(spec)) : file_name(spec);
   if (files_.has(name)) return name;
   // Files that once were TensorFlow's call what a norm multiplies and adds so.
   for (const auto& [ours, theirs] : {std::pair{".weight", ".gamma"}, {".bias", ".beta"}}) {
@@ -73,7 +90,7 @@ void ModelWeights::check(const ParameterSpec& spec) {
     return;
   }
   const WeightTensor& tensor = files_.tensor(name);
-  names_.push_back(name);
+  if (names_.empty() || names_.back() != name) names_.push_back(name);
   files_.read(name, {0, 0}, nullptr);  // refuses types that no element can be read from
   if (tensor.shape == file_shape(spec)) return;
   throw_bad_input({files_.file_of(name), fmt::format("{} has the shape ({})", name, text_of(tensor.shape)),

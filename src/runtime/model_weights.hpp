@@ -27,6 +27,7 @@ class ModelWeights {
   /// The tensor's name in the file, where the first part of ours ("model.", "transformer.") may be left out.
   std::string name_of(const ParameterSpec& spec) const;
   bool lacks_count(const ParameterSpec& spec) const;
+  void check_names(const Model& model) const;
   void check(const ParameterSpec& spec);
   void check_unused(const Model& model) const;
   void check_second_output(const Model& model) const;

@@ -16,10 +16,11 @@ std::string type_of(const ConfigJson& scaling) {
   return newer;
 }
 
-RotaryConfig read_newer(const ConfigJson& config, double fallback_theta, const std::string& theta_key) {
-  const ConfigJson parameters = config.object("rope_parameters");
-  RotaryConfig rotary{parameters.text("rope_type", "default"), parameters.number("rope_theta", fallback_theta),
-                      parameters};
+/// `parameters`: what holds for the layers that are asked about; nothing: all of it is left out.
+RotaryConfig read_newer(const ConfigJson& config, const std::optional<ConfigJson>& parameters, double fallback_theta,
+                        const std::string& theta_key) {
+  RotaryConfig rotary{"default", config.number(theta_key, fallback_theta), parameters};
+  if (parameters) rotary.type = type_of(*parameters), rotary.theta = parameters->number("rope_theta", fallback_theta);
   if (config.number(theta_key, rotary.theta) != rotary.theta) {
     config.refuse(theta_key, fmt::format("is {}", config.number(theta_key)),
                   fmt::format("rope_parameters.rope_theta is {}", rotary.theta), "keep one of them");
@@ -34,13 +35,26 @@ RotaryConfig read_newer(const ConfigJson& config, double fallback_theta, const s
 }  // namespace
 
 RotaryConfig read_rotary(const ConfigJson& config, double fallback_theta, const std::string& theta_key) {
-  if (config.has("rope_parameters")) return read_newer(config, fallback_theta, theta_key);
+  if (config.has("rope_parameters"))
+    return read_newer(config, config.object("rope_parameters"), fallback_theta, theta_key);
   RotaryConfig rotary{"default", config.number(theta_key, fallback_theta), std::nullopt};
   if (config.has("rope_scaling")) {
     rotary.details = config.object("rope_scaling");
     rotary.type = type_of(*rotary.details);
   }
   return rotary;
+}
+
+RotaryConfig read_rotary_of_kind(const ConfigJson& config, const std::string& kind, double fallback_theta,
+                                 const std::string& theta_key, bool may_be_scaled) {
+  if (!config.has("rope_parameters")) {
+    if (may_be_scaled) return read_rotary(config, fallback_theta, theta_key);
+    return {"default", config.number(theta_key, fallback_theta), std::nullopt};
+  }
+  const ConfigJson all = config.object("rope_parameters");
+  std::optional<ConfigJson> own;
+  if (all.has(kind)) own = all.object(kind);
+  return read_newer(config, own, fallback_theta, theta_key);
 }
 
 }  // namespace pptrain

@@ -40,6 +40,16 @@ def set_key(folder, key, value):
     path.write_text(json.dumps(config, indent=2))
 
 
+def nest(folder, model_type):
+    """The text model becomes a part of another one."""
+    path = folder / "config.json"
+    path.write_text(json.dumps({"model_type": model_type, "text_config": json.loads(path.read_text())}, indent=2))
+    weights = Weights(folder)
+    for name in [key for key in weights.header if key != "__metadata__"]:
+        weights.rename(name, "language_model." + name)
+    weights.write()
+
+
 def change_header(change):
     def apply(folder, *arguments):
         weights = Weights(folder)
@@ -93,6 +103,7 @@ def point_outside(folder, name):
 
 DAMAGES = {
     "set-key": set_key,
+    "nest": nest,
     "rename-tensor": change_header(lambda weights, old, new: weights.rename(old, new)),
     "add-tensor": change_header(lambda weights, name: weights.add(name, "F32", [2], 8)),
     "reshape-tensor": change_header(reshape),

@@ -219,6 +219,28 @@ job=mixtral.toml
 plan mixtral.toml "${amp[@]}" --set parallelism.pipeline=2 --set parallelism.data=4
 edit 'cut = plan["stages"][0]["layers"][0][1]; cut += 1 if cut % 2 else 0; plan["stages"][0]["layers"] = [[0, cut]]; plan["stages"][1]["layers"][0][0] = cut'
 refused "a cut within a block" megatron 'are a part of a block'
+# Families of which no trainer can be told all: scaled parts and scores, norms behind parts, positions by YaRN.
+decoder=(hidden_size=64 intermediate_size=96 num_hidden_layers=4 num_attention_heads=4 num_key_value_heads=4 vocab_size=512)
+# family TYPE KEY=VALUE...: a folder in models/TYPE.
+family() {
+  mkdir -p "models/$1"
+  "$python" - "$@" >"models/$1/config.json" <<'PY'
+import json, sys
+print(json.dumps({"model_type": sys.argv[1], **{key: json.loads(value) for key, value in (pair.split("=", 1) for pair in sys.argv[2:])}}))
+PY
+  job "$1" bf16 "from = \"models/$1\"" 'initial = "random"' >"$1.toml"
+  plan "$1.toml" "${amp[@]}" --set parallelism.pipeline=2 --set parallelism.data=4 --set parallelism.zero_stage=1
+}
+family granite "${decoder[@]}" residual_multiplier=0.3
+job=granite.toml refused "megatron: scaled parts" megatron 'cannot be told of the model granite \(its blocks are no causal attention'
+family granite "${decoder[@]}" attention_multiplier=0.25 logits_scaling=2.0
+job=granite.toml refused "megatron: scaled logits" megatron 'cannot be told of the model granite \(its logits are scaled'
+family granite "${decoder[@]}" attention_multiplier=0.3
+job=granite.toml refused "megatron: scaled scores" megatron 'cannot be told of the model granite \(its blocks are no causal attention'
+family olmo2 "${decoder[@]}"
+job=olmo2.toml refused "megatron: norms behind parts" megatron 'cannot be told of the model olmo2 \(its blocks are no causal attention'
+family qwen2 "${decoder[@]}" max_position_embeddings=64 'rope_scaling={"rope_type": "yarn", "factor": 4.0}'
+job=qwen2.toml refused "megatron: YaRN" megatron 'positions are scaled by YaRN'
 job=gpt2.toml
 cp grid.json plan.json
 refused "a plan for another model" megatron 'plan.json: ' --set model.layers=12

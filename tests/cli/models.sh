@@ -94,6 +94,15 @@ wrong llama "a file that is cut off" "$weights" 'bytes|ends' truncate
 wrong llama "a header that lies" "$weights" 'header' lie-about-header
 wrong llama "an index that names a file outside" 'model/model\.safetensors\.index\.json.*' '\.\./part' point-outside "$norm"
 
+wrong phi3 "a tensor of several matrices of another shape" "$weights" 'layers\.0\.self_attn\.qkv_proj\.weight has the shape \(48, 96\)' \
+  reshape-tensor model.layers.0.self_attn.qkv_proj.weight
+wrong gemma3-text "weights of a model with other parts than text" "$weights" \
+  'language_model\.model\.[a-z_.0-9]* belongs to a model with other parts than its gemma3_text' nest gemma3
+rm model/model.safetensors
+expect "the text model of one with other parts is valid" 0 'valid, a gemma3_text of 5 layers' "$pptrain" validate model
+sed -i 's/from = "model"/&\ninitial = "random"/' job.toml
+expect "the text model of one with other parts trains from random weights" 0 '' "$pptrain" job.toml
+
 start llama
 rm model/model.safetensors
 refused "no weights" 'model' 'safetensors'

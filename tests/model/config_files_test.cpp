@@ -111,7 +111,16 @@ TEST_CASE("files that transformers writes with all keys, and published ones, are
       ++count;
     }
   }
-  CHECK(count == 14 + 14 + 12);
+  CHECK(count == 20 + 20 + 40);
+}
+
+TEST_CASE("published models have the parameters that transformers counts", "[config_files]") {
+  const Json configs = read("published.json"), counts = read("published-parameters.json");
+  CHECK(counts.size() == configs.size());
+  for (const auto& member : configs.items()) {
+    CAPTURE(member.key());
+    CHECK(build(member.value()).num_parameters() == counts.at(member.key()).get<std::int64_t>());
+  }
 }
 
 TEST_CASE("a key that is left out has the value of transformers' class, or is missed", "[config_files]") {
@@ -164,8 +173,9 @@ TEST_CASE("values of keys that are neutral pass, others do not", "[config_files]
 }
 
 TEST_CASE("key-value heads that are left out are as many as the class has by default", "[config_files]") {
-  const std::map<std::string, std::int64_t> defaults = {{"mistral", 8}, {"mixtral", 8},    {"qwen2", 32},
-                                                        {"qwen3", 32},  {"qwen2_moe", 16}, {"gemma", 16}};
+  const std::map<std::string, std::int64_t> defaults = {{"mistral", 8},   {"mixtral", 8},    {"qwen2", 32},
+                                                        {"qwen3", 32},    {"qwen2_moe", 16}, {"gemma", 16},
+                                                        {"qwen3_moe", 4}, {"smollm3", 4},    {"gemma3_text", 4}};
   for (const auto& [family, heads] : defaults) {
     CAPTURE(family);
     Json config = small(family, R"({"num_attention_heads": 64, "hidden_size": 128})");
@@ -173,15 +183,15 @@ TEST_CASE("key-value heads that are left out are as many as the class has by def
     const auto said = described(build(config));
     config.erase("num_key_value_heads");
     CHECK(described(build(config)) == said);
-    config["num_attention_heads"] = 4;
-    CHECK_THAT(refusal(config), Catch::Contains("key-value heads do not divide 4 heads (that many are the default of "
+    config["num_attention_heads"] = 3;
+    CHECK_THAT(refusal(config), Catch::Contains("key-value heads do not divide 3 heads (that many are the default of "
                                                 "transformers' class where the key is left out)"));
     config["num_key_value_heads"] = nullptr;
-    if (family == "gemma" || family == "qwen2_moe") {
+    if (family.starts_with("gemma") || family.ends_with("_moe")) {
       CHECK_THAT(refusal(config), Catch::Contains("num_key_value_heads: is null"));
     } else {
       const auto as_many = described(build(config));
-      config["num_key_value_heads"] = 4;
+      config["num_key_value_heads"] = 3;
       CHECK(described(build(config)) == as_many);
     }
   }
@@ -193,7 +203,7 @@ TEST_CASE("key-value heads that are left out are as many as the class has by def
 }
 
 TEST_CASE("heads whose size is left out have that of the class", "[config_files]") {
-  for (const auto& [family, size] : std::map<std::string, int>{{"gemma", 256}, {"qwen3", 128}}) {
+  for (const auto& [family, size] : std::map<std::string, int>{{"gemma", 256}, {"qwen3", 128}, {"gemma3_text", 256}}) {
     Json config = small(family, fmt::format(R"({{"head_dim": {}}})", size));
     const auto said = described(build(config));
     config.erase("head_dim");

@@ -114,15 +114,34 @@ def check_logits(test_nn, title, folder, model, tokens):
     return difference
 
 
+def packed(parameters):
+    """The parameters by the names of their tensors in a file that has several of them in one."""
+    parts = {"qkv_proj": ("q_proj", "k_proj", "v_proj"), "gate_up_proj": ("gate_proj", "up_proj")}
+    tensors = {}
+    for name, values in parameters.items():
+        for tensor, products in parts.items():
+            product = next((one for one in products if f".{one}." in name), None)
+            if product:
+                tensors.setdefault(name.replace(product, tensor), [None] * len(products))[products.index(product)] = values[()]
+                break
+        else:
+            tensors[name] = values
+    return {name: numpy.concatenate(values) if isinstance(values, list) else values for name, values in tensors.items()}
+
+
 def check_bits(family, checkpoint, folder, prefix=""):
-    """What is exported are the checkpoint's numbers; GPT-2's Conv1D has them transposed, GPT-NeoX's heads are outside.
+    """What is exported are the checkpoint's numbers; GPT-2's Conv1D has them transposed, GPT-NeoX's heads are outside, Phi-3's
+    matrices are one behind the other.
     T5's tables of distances are transposed. `prefix`: what names have in the folder and not in the checkpoint, but that of an output of its own."""
     exported = safetensors.numpy.load_file(folder / "model.safetensors")
     with h5py.File(checkpoint, "r") as file:
-        names = {name if name == "lm_head.weight" else prefix + name: name for name in file["parameters"]}
+        stored = dict(file["parameters"].items())
+        if family.startswith("phi3"):
+            stored = packed(stored)
+        names = {name if name == "lm_head.weight" else prefix + name: name for name in stored}
         assert set(names) == set(exported), set(names) ^ set(exported)
         for name, values in exported.items():
-            ours = file["parameters"][names[name]][()]
+            ours = stored[names[name]][()]
             conv1d = family.startswith("gpt2") and values.ndim == 2 and ".h." in name
             if conv1d or "relative_attention_bias" in name:
                 values = values.T

@@ -18,6 +18,16 @@ def rope(theta, **keys):
     return {"rope_parameters": {"rope_type": "default", "rope_theta": theta, **keys}}
 
 
+def rope_by_kind(theta, local_theta, **keys):
+    """Of layers that see all positions, and of those that see a window."""
+    kinds = {"full_attention": {"rope_type": "default", "rope_theta": theta, **keys},
+             "sliding_attention": {"rope_type": "default", "rope_theta": local_theta}}
+    return {"rope_parameters": kinds}
+
+
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64, "beta_fast": 4, "beta_slow": 0.5}
+
+
 @dataclass
 class Family:
     config_class: str
@@ -29,7 +39,7 @@ class Family:
     sharded: bool = False  # the same weights in several files too
     seed: int = 1  # one for which rounding stays far below the gate
     source: int = 0  # tokens of a source, where there is one
-    num_seeds: int = 1  # from that one on, of which the one is taken in which no ReLU comes near its kink
+    num_seeds: int = 1  # from that one on, of which the one is taken that stays farthest from its decisions
 
 
 FAMILIES = {
@@ -104,4 +114,68 @@ FAMILIES = {
         {**LLAMA, **rope(10000.0, rope_type="linear", factor=4.0), "head_dim": 20, "rms_norm_eps": 1e-5},
         seed=3,
         mutants={"not_scaled": rope(10000.0), "factor": rope(10000.0, rope_type="linear", factor=2.0)}),
+    # Frequencies behind a ramp within the pairs, sines and cosines times 0.1 ln 4 + 1.
+    "llama-yarn": Family(
+        "LlamaConfig", "LlamaForCausalLM",
+        {**LLAMA, **rope(10000.0, **YARN), "head_dim": 20, "rms_norm_eps": 1e-5},
+        seed=2,
+        mutants={"not_scaled": rope(10000.0), "factor": rope(10000.0, **{**YARN, "factor": 5.0}),
+                 "no_attention_factor": rope(10000.0, **YARN, attention_factor=1.0),
+                 "between_pairs": rope(10000.0, **YARN, truncate=False),
+                 "beta_fast": rope(10000.0, **{**YARN, "beta_fast": 32}),
+                 "length": rope(10000.0, **{**YARN, "original_max_position_embeddings": 32})}),
+    # Six experts of which two are chosen, their weights made to sum to 1; the second layer has none.
+    "qwen3-moe": Family(
+        "Qwen3MoeConfig", "Qwen3MoeForCausalLM",
+        {**LLAMA, **rope(1e6), "head_dim": 20, "rms_norm_eps": 1e-6, "num_hidden_layers": 3, "mlp_only_layers": [1],
+         "num_experts": 6, "num_experts_per_tok": 2, "moe_intermediate_size": 24, "norm_topk_prob": True,
+         "use_sliding_window": True, "sliding_window": 7},
+        seed=8,  # of 1 to 10 the one far from its router's decisions, among those that rounding moves little
+        mutants={"not_normalised": {"norm_topk_prob": False}, "window_plus_1": {"sliding_window": 8},
+                 "three_chosen": {"num_experts_per_tok": 3}, "eps_x10": {"rms_norm_eps": 1e-5}}),
+    # The second layer has no positions and sees the last 9.
+    "smollm3": Family(
+        "SmolLM3Config", "SmolLM3ForCausalLM",
+        {**LLAMA, **rope(10000.0), "num_hidden_layers": 3, "no_rope_layers": [1, 0, 1], "use_sliding_window": True,
+         "sliding_window": 9, "rms_norm_eps": 1e-6, "tie_word_embeddings": True, "pad_token_id": 0},
+        seed=2,
+        mutants={"all_turn": {"no_rope_layers": [1, 1, 1]}, "others_turn": {"no_rope_layers": [0, 1, 0]},
+                 "window_plus_1": {"sliding_window": 10},
+                 "others_slide": {"layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}}),
+    # Scaled embedding, scores, parts and logits, biases of all products.
+    "granite": Family(
+        "GraniteConfig", "GraniteForCausalLM",
+        {**LLAMA, **rope(10000.0), "embedding_multiplier": 3.0, "attention_multiplier": 0.2, "residual_multiplier": 0.4,
+         "logits_scaling": 1.5, "attention_bias": True, "mlp_bias": True, "rms_norm_eps": 1e-5,
+         "tie_word_embeddings": True},
+        seed=2,
+        mutants={"embedding": {"embedding_multiplier": 1.0}, "scores": {"attention_multiplier": 12**-0.5},
+                 "parts": {"residual_multiplier": 1.0}, "logits": {"logits_scaling": 1.0}}),
+    # Norms behind the parts, norms of all queries and of all keys, four heads of these for eight of those.
+    "olmo2": Family(
+        "Olmo2Config", "Olmo2ForCausalLM",
+        {**LLAMA, **rope(10000.0), "num_attention_heads": 8, "num_key_value_heads": 4, "attention_bias": True,
+         "rms_norm_eps": 1e-5, "pad_token_id": 0},
+        seed=3,
+        mutants={"eps_x10": {"rms_norm_eps": 1e-4}, "theta": rope(20000.0)}),
+    # Query, key and value as one tensor, gate and up as one, half of each head turns, a window of 6.
+    "phi3": Family(
+        "Phi3Config", "Phi3ForCausalLM",
+        {**LLAMA, **rope(10000.0, partial_rotary_factor=0.5), "sliding_window": 6, "rms_norm_eps": 1e-5,
+         "pad_token_id": 0},
+        seed=2,
+        mutants={"all_turns": rope(10000.0, partial_rotary_factor=1.0), "window_plus_1": {"sliding_window": 7},
+                 "eps_x10": {"rms_norm_eps": 1e-4}}),
+    # Four norms a block, of queries and keys too, all by 1 + w; one layer of three sees all, with scaled positions.
+    "gemma3-text": Family(
+        "Gemma3TextConfig", "Gemma3ForCausalLM",
+        {**LLAMA, **rope_by_kind(1e5, 1e4, rope_type="linear", factor=2.0), "num_hidden_layers": 3, "head_dim": 16,
+         "query_pre_attn_scalar": 24, "sliding_window": 6, "rms_norm_eps": 2e-5, "pad_token_id": 0,
+         "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+         "tie_word_embeddings": True, "hidden_activation": "gelu_pytorch_tanh"},
+        seed=2,
+        mutants={"scale": {"query_pre_attn_scalar": 16}, "window_plus_1": {"sliding_window": 7},
+                 "one_theta": rope_by_kind(1e4, 1e4, rope_type="linear", factor=2.0),
+                 "not_scaled": rope_by_kind(1e5, 1e4), "eps_default": {"rms_norm_eps": 1e-6},
+                 "gelu_erf": {"hidden_activation": "gelu"}}),
 }

@@ -80,11 +80,11 @@ def fill(model, generator):
         for name, p in model.named_parameters():
             values = torch.randn(p.shape, generator=generator)
             if p.dim() >= 2:
-                p.copy_(values * (0.1 if "embed" in name else p.shape[1] ** -0.5))
+                p.copy_(values * (0.1 if "embed" in name else p.shape[-1] ** -0.5))
             elif name.endswith("bias"):
                 p.copy_(0.1 * values)
             else:  # of norms; Gemma adds 1 to them
-                p.copy_(0.2 * values + (0.0 if model.config.model_type == "gemma" else 1.0))
+                p.copy_(0.2 * values + (0.0 if model.config.model_type.startswith("gemma") else 1.0))
 
 
 def build(family, seed, **changes):
@@ -92,7 +92,7 @@ def build(family, seed, **changes):
     config = getattr(transformers, family.config_class)(**copy.deepcopy({**family.config, **changes}))
     for key, value in copy.deepcopy(changes).items():
         setattr(config, key, value)  # some classes mend what they are given, as Gemma's the activation
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     model = getattr(transformers, family.model_class)(config).train()
     fill(model, torch.Generator().manual_seed(seed))
     return model
@@ -197,16 +197,16 @@ def figures(name, family, seed, tokens):
             "step0_grad_norm_relative": max(relative(run, other, comparable, "step0_norms") for other in runs.values()),
             "final_norm_relative": max(relative(run, other, comparable, "final_norms") for other in runs.values())},
         "tolerance": {"loss": GATE},
-        "smallest_distance_from_a_decision": {} if run.kinks.smallest is None else {"kink": run.kinks.smallest},
+        "smallest_distance_from_a_decision": run.decisions.figures(),
         "sensitivity": {"mutants": len(mutants), "smallest": mutants[smallest], "which": smallest},
     }
 
 
 def seed_of(family, tokens):
-    """The family's seed, or of several the one whose ReLUs stay farthest from their kink."""
+    """The family's seed, or of several the one that stays farthest from its decisions."""
     if family.num_seeds == 1:
         return family.seed
-    distances = {seed: run_of(family, build(family, seed), tokens).kinks.smallest
+    distances = {seed: run_of(family, build(family, seed), tokens).decisions.smallest
                  for seed in range(family.seed, family.seed + family.num_seeds)}
     return max(distances, key=distances.get)
 
@@ -217,14 +217,21 @@ def older_spelling(config):
     older["torch_dtype"] = config["dtype"]
     if "scale_decoder_outputs" in older:
         older["tie_word_embeddings"] = older.pop("scale_decoder_outputs")
+    if "num_local_experts" in older and config["model_type"] == "qwen3_moe":
+        older["num_experts"] = older.pop("num_local_experts")
     rope = dict(config.get("rope_parameters") or {})
     if not rope:
         return older
+    if "full_attention" in rope:
+        older["rope_local_base_freq"] = rope["sliding_attention"]["rope_theta"]
+        rope = dict(rope["full_attention"])
     theta, partial = rope.pop("rope_theta"), rope.pop("partial_rotary_factor", None)
     if config["model_type"] == "gpt_neox":
         older.update(rotary_emb_base=theta, rotary_pct=partial)
     else:
         older["rope_theta"] = theta
+        if partial is not None:
+            older["partial_rotary_factor"] = partial
     older["rope_scaling"] = None if rope["rope_type"] == "default" else rope
     return older
 

@@ -46,7 +46,8 @@ def load(folder, dtype=torch.float32):
         return own
     config = transformers.AutoConfig.from_pretrained(folder)
     of_class = getattr(transformers, (config.architectures or ["AutoModelForCausalLM"])[0])
-    return of_class.from_pretrained(folder, dtype=dtype, attn_implementation="eager").train()
+    config._experts_implementation = "eager"  # others have no fp64
+    return of_class.from_pretrained(folder, config=config, dtype=dtype, attn_implementation="eager").train()
 
 
 def from_pairs(source, target):
@@ -100,20 +101,47 @@ class KeepDouble(torch.overrides.TorchFunctionMode):
         return function(*args, **kwargs)
 
 
-class Kinks:
-    """The smallest distance of a ReLU's input from 0 while it watches."""
+def file_tensors(name, tensor):
+    """The parts of a parameter, or of what belongs to its elements, by the names of their tensors in a file: transformers has
+    the weights of all experts in one parameter."""
+    part, _, last = name.rpartition(".")
+    if not part.endswith(".experts"):
+        return {name: tensor}
+    halves = {"gate_up_proj": ("gate_proj", "up_proj"), "down_proj": ("down_proj",)}[last]
+    return {f"{part}.{expert}.{half}.weight": values for expert, of_expert in enumerate(tensor)
+            for half, values in zip(halves, of_expert.chunk(len(halves)))}
+
+
+def by_tensor(values):
+    """The tensors of files by name, of those of the parameters by name."""
+    return {key: part for name, tensor in values.items() for key, part in file_tensors(name, tensor).items()}
+
+
+class Decisions:
+    """The smallest distance from where a run would go on otherwise, while it watches: of a ReLU's input from 0 ("kink"), of a
+    chosen expert's logit from that of one that is not ("router")."""
 
     def __init__(self, model):
-        self.smallest = None
+        self.smallest, self.kind = None, None
         keys = ("activation_function", "dense_act_fn")
-        if any(getattr(model.config, key, None) == "relu" for key in keys):
-            for name, module in model.named_modules():
-                if name.endswith((".fc1", ".wi")):
-                    module.register_forward_hook(self.look)
+        for name, module in model.named_modules():
+            if any(getattr(model.config, key, None) == "relu" for key in keys) and name.endswith((".fc1", ".wi")):
+                self.watch(module, "kink", lambda output: output.abs())
+            elif name.endswith(".mlp.gate"):
+                chosen = model.config.num_experts_per_tok
+                self.watch(module, "router", lambda output, k=chosen: -output[0].topk(k + 1).values.diff()[:, -1])
 
-    def look(self, _module, _inputs, output):
-        distance = output.detach().abs().min().item()
-        self.smallest = distance if self.smallest is None else min(self.smallest, distance)
+    def watch(self, module, kind, distances):
+        self.kind = kind
+
+        def look(_module, _inputs, output):
+            distance = distances(output).detach().min().item()
+            self.smallest = distance if self.smallest is None else min(self.smallest, distance)
+
+        module.register_forward_hook(look)
+
+    def figures(self):
+        return {} if self.smallest is None else {self.kind: self.smallest}
 
 
 class Run:
@@ -135,13 +163,13 @@ class Run:
         self.z_loss, self.label_smoothing, self.router_aux_loss, self.per_layer = z_loss, label_smoothing, router_aux_loss, per_layer
         self.dropout = dropout.Dropout(model, drop, DEFAULT_SEED) if drop else None
         self.parts = parts or [batch]
-        self.kinks = Kinks(model)
+        self.decisions = Decisions(model)
         self.parameters = dict(model.named_parameters())
-        self.largest_gradient = {name: torch.zeros_like(p) for name, p in self.parameters.items()}
+        self.largest_gradient = by_tensor({name: torch.zeros_like(p) for name, p in self.parameters.items()})
         made = optimizers.make(self.optimizer, self.parameters, decays or (lambda name, p: p.dim() >= 2))
         for step in range(1, (stop_after or steps) + 1):
             self.step(made, step, steps)
-        self.final_norms = {name: p.detach().double().norm().item() for name, p in self.parameters.items()}
+        self.final_norms = {name: p.detach().double().norm().item() for name, p in by_tensor(self.parameters).items()}
 
     def step(self, made, step, steps):
         inputs, targets = self.take(step)
@@ -156,10 +184,11 @@ class Run:
             loss += self.pass_through(x, targets[first:first + part], (targets != NO_TARGET).sum())
             first += part
         self.losses.append(loss)
+        gradients = by_tensor({name: p.grad for name, p in self.parameters.items()})
         if step == 1:
-            self.step0_norms = {name: p.grad.double().norm().item() for name, p in self.parameters.items()}
-        for name, p in self.parameters.items():
-            self.largest_gradient[name] = torch.maximum(self.largest_gradient[name], p.grad.abs())
+            self.step0_norms = {name: gradient.double().norm().item() for name, gradient in gradients.items()}
+        for name, gradient in gradients.items():
+            self.largest_gradient[name] = torch.maximum(self.largest_gradient[name], gradient.abs())
         clip = self.optimizer["clip"]
         norm = torch.nn.utils.clip_grad_norm_(self.parameters.values(), clip or float("inf"), foreach=False)
         self.grad_norms.append(norm.item())

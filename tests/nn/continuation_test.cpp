@@ -80,9 +80,24 @@ struct Published {
   }
 };
 
-const std::vector<std::string> families = {
-    "llama",    "llama-tied-rope3",    "qwen2",   "qwen3",    "mistral", "gemma", "gpt2-hf",
-    "gpt-neox", "gpt-neox-sequential", "mixtral", "qwen2-moe"};
+const std::vector<std::string> families = {"llama",
+                                           "llama-tied-rope3",
+                                           "llama-yarn",
+                                           "qwen2",
+                                           "qwen3",
+                                           "mistral",
+                                           "gemma",
+                                           "gemma3-text",
+                                           "smollm3",
+                                           "granite",
+                                           "olmo2",
+                                           "phi3",
+                                           "gpt2-hf",
+                                           "gpt-neox",
+                                           "gpt-neox-sequential",
+                                           "mixtral",
+                                           "qwen2-moe",
+                                           "qwen3-moe"};
 
 /// Largest difference in units of the largest logit.
 double error(const std::vector<float>& values, const double* expected) {

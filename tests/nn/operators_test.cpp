@@ -284,6 +284,31 @@ TEST_CASE("gradients with gains of 1 + w, without biases, with one key head") {
   check_layer(bench);
 }
 
+TEST_CASE("gradients with norms behind parts, norms of all heads, scaled parts and positions by YaRN") {
+  for (const NormPlaces places : {NormPlaces::behind, NormPlaces::both}) {
+    for (const bool fuses : {true, false}) {
+      for (const double part_scale : {1.0, 0.3}) {
+        ChainShape shape = rich();
+        shape.logit_scale = 0.5;
+        BlockShape& block = shape.blocks.front();
+        block.norm_places = places;
+        block.head_norms = false;
+        block.whole_norms = true;
+        block.score_scale = 0.7;
+        block.part_scale = part_scale;
+        block.rotary = {.theta = 100.0, .rotated = 4, .scaling = RotaryForm::Scaling::yarn, .factor = 4.0};
+        block.rotary.original_length = 16.0;
+        block.rotary.attention_factor = 1.2;
+        for (const std::size_t layer : {1, 2}) {
+          INFO("places " << static_cast<int>(places) << ", fused " << fuses << ", scale " << part_scale);
+          Bench bench(build_chain(shape), layer, fuses);
+          check_layer(bench);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("gradients of parallel residuals and packed queries, keys and values") {
   for (const Activation activation : {Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::silu}) {
     INFO("activation " << static_cast<int>(activation));

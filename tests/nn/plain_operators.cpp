@@ -109,8 +109,10 @@ class Interpreter {
               static_cast<double>(r % length()) * rotary_frequency(rotary.form, static_cast<std::int64_t>(i));
           double& a = x[r * width + head + i];
           double& b = x[r * width + head + pairs + i];
-          const double turned_a = a * std::cos(angle) - b * std::sin(angle);
-          b = b * std::cos(angle) + a * std::sin(angle);
+          const double cosine = rotary.form.attention_factor * std::cos(angle);
+          const double sine = rotary.form.attention_factor * std::sin(angle);
+          const double turned_a = a * cosine - b * sine;
+          b = b * cosine + a * sine;
           a = turned_a;
         }
       }

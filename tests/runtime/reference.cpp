@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/kernels.hpp"
+#include "model/file_layout.hpp"
 #include "runtime/datasets.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/model_weights.hpp"
@@ -232,7 +233,8 @@ void Reference::fill(Session& session) const {
 
 namespace {
 
-/// Sum of squares of what this rank counts of a parameter's gradient.
+/// Sum of squares of what this rank counts of the gradient of a file's tensor, which several parameters may be parts
+/// of.
 double own_squares(Session& session, const std::string& name) {
   double squares = 0.0;
   if (session.device() == nullptr) return squares;
@@ -242,7 +244,7 @@ double own_squares(Session& session, const std::string& name) {
     for (const OwnPart& own : store.own_parts()) {
       const LocalParameter& p = store.parameters()[own.parameter];
       const Interval counted = part->counted(own);
-      if (p.spec.name != name || counted.empty()) continue;
+      if (file_name(p.spec) != name || counted.empty()) continue;
       gradients.resize(static_cast<std::size_t>(counted.size()));
       session.arena().device().download(gradients.data(), own.gradients + (counted.begin - own.begin),
                                         gradients.size() * sizeof(float));

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "base/log_once.hpp"
-#include "weights/config_rotary.hpp"
 
 namespace pptrain {
 
@@ -70,46 +69,6 @@ std::int64_t head_size_of(const ConfigJson& config, std::int64_t otherwise, cons
 
 }  // namespace
 
-namespace {
-
-/// A number that others are divided by.
-double positive(const ConfigJson& config, const std::string& key) {
-  const double value = config.number(key);
-  if (value > 0.0) return value;
-  config.refuse(key, fmt::format("is {}", value), "positions are divided by it", "correct it: it is above 0");
-}
-
-}  // namespace
-
-RotaryForm rotary_of(const ConfigJson& config, std::int64_t rotated, double fallback_theta,
-                     const std::string& theta_key) {
-  const RotaryConfig read = read_rotary(config, fallback_theta, theta_key);
-  RotaryForm form;
-  form.theta = read.theta;
-  if (form.theta <= 0.0) {
-    config.refuse(theta_key, fmt::format("the base of rotary positions is {}", form.theta), "powers of it are taken",
-                  "correct it: it is above 0");
-  }
-  form.rotated = rotated;
-  if (read.type == "default") return form;
-  if (read.type == "linear") {
-    form.scaling = RotaryForm::Scaling::linear;
-    form.factor = positive(*read.details, "factor");
-    return form;
-  }
-  if (read.type == "llama3") {
-    form.scaling = RotaryForm::Scaling::llama3;
-    form.factor = positive(*read.details, "factor");
-    form.low_frequency_factor = positive(*read.details, "low_freq_factor");
-    form.high_frequency_factor = positive(*read.details, "high_freq_factor");
-    form.original_length = positive(*read.details, "original_max_position_embeddings");
-    return form;
-  }
-  config.refuse("", fmt::format("rotary positions of type \"{}\" are not known", read.type),
-                "they would change every number; known are default, linear and llama3",
-                "use a model with one of these");
-}
-
 LlamaShape llama_shape(const std::string& name, const ConfigJson& config, const FamilyOptions& options,
                        const LlamaDefaults& defaults) {
   LlamaShape s;
@@ -117,25 +76,21 @@ LlamaShape llama_shape(const std::string& name, const ConfigJson& config, const 
   s.chain.name = name;
   s.chain.tokens = options.tokens;
   s.chain.compute_bytes = options.compute_bytes;
-  s.chain.hidden = config.size("hidden_size", std::nullopt, most_width);
-  s.chain.vocabulary = config.size("vocab_size");
+  s.chain.hidden = config.size("hidden_size", defaults.hidden, most_width);
+  s.chain.vocabulary = config.size("vocab_size", defaults.vocabulary);
   s.chain.tied = config.boolean("tie_word_embeddings", false);
   s.chain.deviation = config.number("initializer_range", 0.02);
   BlockShape& block = s.block;
-  block.heads = config.size("num_attention_heads", std::nullopt, most_heads);
+  block.heads = config.size("num_attention_heads", defaults.heads, most_heads);
   block.key_heads = key_heads_of(config, block.heads, defaults);
   check_heads(config, block.heads, block.key_heads, "num_key_value_heads");
   block.head_size = head_size_of(config, s.chain.hidden / block.heads, defaults);
   block.feed_forward = config.size("intermediate_size", std::nullopt, most_columns);
   block.norm = {NormKind::rms, static_cast<float>(config.number("rms_norm_eps", defaults.epsilon)), false};
   block.activation = activation_of(config, "hidden_act", "silu");
-  block.rotary = rotary_of(config, block.head_size, defaults.theta);
+  if (!defaults.own_rotary) block.rotary = whole_heads_turn(config, block.head_size, defaults.theta);
   // Longer samples than a model was trained on are the user's choice.
   config.integer("max_position_embeddings", 0);
-  config.only("pretraining_tp", std::int64_t{1}, "only whole products are computed");
-  // The form of version 5 of a part of the head that turns.
-  if (config.has("rope_parameters"))
-    config.object("rope_parameters").only("partial_rotary_factor", 1.0, "all columns of a head turn");
   return s;
 }
 
@@ -144,20 +99,22 @@ ChainShape llama_chain(const LlamaShape& shape) {
   chain.norm = shape.block.norm;
   chain.blocks.assign(static_cast<std::size_t>(shape.layers), shape.block);
   for (std::size_t i = 0; i < shape.windows.size(); ++i) chain.blocks[i].window = shape.windows[i];
+  for (std::size_t i = 0; i < shape.rotary.size(); ++i) chain.blocks[i].rotary = shape.rotary[i];
   return chain;
 }
 
 Model build_llama_chain(const LlamaShape& shape) { return build_chain(llama_chain(shape)); }
 
-std::int64_t qwen_window(const ConfigJson& config) {
+std::int64_t qwen_window(const ConfigJson& config, std::int64_t fallback) {
   const bool slides = config.boolean("use_sliding_window", false);
-  if (slides && !config.is_null("sliding_window")) return config.size("sliding_window", 4096);
+  const bool is_there = config.has("sliding_window") || (fallback > 0 && !config.is_null("sliding_window"));
+  if (slides && is_there) return config.size("sliding_window", fallback);
   config.integer("sliding_window", 0);
   return 0;
 }
 
 std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t layers, std::int64_t window,
-                                        std::int64_t first) {
+                                        const std::function<bool(std::int64_t)>& slides_by_default) {
   std::vector<std::int64_t> windows;
   const std::vector<std::string> types = config.texts("layer_types");
   if (!types.empty() && static_cast<std::int64_t>(types.size()) != layers) {
@@ -165,7 +122,7 @@ std::vector<std::int64_t> layer_windows(const ConfigJson& config, std::int64_t l
                   "each layer has one", "correct layer_types or num_hidden_layers");
   }
   for (std::int64_t i = 0; i < layers; ++i) {
-    bool slides = i >= first;
+    bool slides = slides_by_default && slides_by_default(i);
     if (!types.empty()) {
       const std::string& type = types[static_cast<std::size_t>(i)];
       slides = type == "sliding_attention";

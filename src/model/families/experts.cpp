@@ -46,6 +46,18 @@ std::vector<std::int64_t> dense_layers(const ConfigJson& config, std::int64_t la
   return dense;
 }
 
+/// The chain, in which the blocks without experts are `dense`, but for their windows.
+ChainShape with_dense_layers(const ConfigJson& config, const LlamaShape& shape, const BlockShape& dense) {
+  ChainShape chain = llama_chain(shape);
+  for (const std::int64_t i : dense_layers(config, shape.layers)) {
+    BlockShape& replaced = chain.blocks[static_cast<std::size_t>(i)];
+    const std::int64_t own_window = replaced.window;
+    replaced = dense;
+    replaced.window = own_window;
+  }
+  return chain;
+}
+
 }  // namespace
 
 /// Jiang et al., "Mixtral of experts", 2024: Mistral, each feed-forward part of which has experts.
@@ -71,20 +83,30 @@ Model build_qwen2_moe(const ConfigJson& config, const FamilyOptions& options) {
                   "versions of transformers differ in the layers that slide then", "say it by layer_types");
   }
   config.integer("max_window_layers", 28);
-  shape.windows = layer_windows(config, shape.layers, window, shape.layers);
+  shape.windows = layer_windows(config, shape.layers, window);
   const BlockShape dense = block;
   block.experts.form = expert_form(config, "num_experts", 60, 4, shape.layers);
   block.experts.normalised = config.boolean("norm_topk_prob", false);
   block.experts.shared = config.size("shared_expert_intermediate_size", 5632, most_columns);
   block.feed_forward = config.size("moe_intermediate_size", 1408, most_columns);
-  ChainShape chain = llama_chain(shape);
-  for (const std::int64_t i : dense_layers(config, shape.layers)) {
-    BlockShape& replaced = chain.blocks[static_cast<std::size_t>(i)];
-    const std::int64_t own_window = replaced.window;
-    replaced = dense;
-    replaced.window = own_window;
-  }
-  return build_chain(chain);
+  return build_chain(with_dense_layers(config, shape, dense));
+}
+
+/// Yang et al., "Qwen3 technical report", 2025: Qwen3 with many small experts.
+Model build_qwen3_moe(const ConfigJson& config, const FamilyOptions& options) {
+  LlamaShape shape = llama_shape("qwen3_moe", config, options, {.key_heads = 4, .null_means_heads = false});
+  BlockShape& block = shape.block;
+  block.head_norms = true;
+  block.query_bias = block.output_bias = config.boolean("attention_bias", false);
+  shape.windows.assign(static_cast<std::size_t>(shape.layers), qwen_window(config));
+  const BlockShape dense = block;
+  // Transformers 5 writes the number of experts by another name.
+  const std::string count = config.has("num_local_experts") ? "num_local_experts" : "num_experts";
+  block.experts.form = expert_form(config, count, 128, 8, shape.layers);
+  config.only("num_experts", block.experts.form.experts, "num_local_experts says so");
+  block.experts.normalised = config.boolean("norm_topk_prob", false);
+  block.feed_forward = config.size("moe_intermediate_size", 768, most_columns);
+  return build_chain(with_dense_layers(config, shape, dense));
 }
 
 }  // namespace pptrain

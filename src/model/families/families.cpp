@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/log_once.hpp"
 #include "model/families/config_keys.hpp"
 
 namespace pptrain {
@@ -41,6 +42,12 @@ const std::vector<Family>& families() {
       {"qwen2", "Qwen2ForCausalLM", build_qwen2, {}, {}, {"attention_bias"}},
       {"qwen3", "Qwen3ForCausalLM", build_qwen3},
       {"gemma", "GemmaForCausalLM", build_gemma},
+      {"gemma3_text", "Gemma3ForCausalLM", build_gemma3_text, {}, {}, {"_sliding_window_pattern"}},
+      {"smollm3", "SmolLM3ForCausalLM", build_smollm3, {}, {}, {"max_window_layers"}},
+      {"granite", "GraniteForCausalLM", build_granite},
+      {"olmo2", "Olmo2ForCausalLM", build_olmo2},
+      // Published files name code that is older than transformers' class.
+      {"phi3", "Phi3ForCausalLM", build_phi3, {}, {}, {"attention_bias", "auto_map"}},
       {"gpt_neox",
        "GPTNeoXForCausalLM",
        build_gpt_neox,
@@ -77,6 +84,12 @@ const std::vector<Family>& families() {
        {},
        {"output_router_logits", "router_aux_loss_coef"},
        {"attention_bias"}},
+      {"qwen3_moe",
+       "Qwen3MoeForCausalLM",
+       build_qwen3_moe,
+       {},
+       {"output_router_logits", "router_aux_loss_coef"},
+       {"max_window_layers"}},
       // These are copies of the shared table, a table that older files have for a layer without one, and keys of a head
       // for other tasks and of places that there are none of.
       {"t5",
@@ -104,12 +117,21 @@ std::vector<std::string> family_names() {
   return names;
 }
 
+ConfigJson text_part(const ConfigJson& config) {
+  const std::vector<std::string> known = family_names();
+  const std::string type = config.text("model_type", "");
+  if (std::find(known.begin(), known.end(), type) != known.end() || !config.has("text_config")) return config;
+  log_notice_once(fmt::format("model_type \"{}\": its text model alone, which text_config describes", type));
+  return config.object("text_config");
+}
+
 const Family& family_of(const ConfigJson& config) {
-  const std::string type = config.model_type(family_names());
+  const std::string type = text_part(config).model_type(family_names());
   return *std::find_if(families().begin(), families().end(), [&](const Family& f) { return f.type == type; });
 }
 
-Model build_family(const ConfigJson& config, const FamilyOptions& options) {
+Model build_family(const ConfigJson& whole, const FamilyOptions& options) {
+  const ConfigJson config = text_part(whole);
   const Family& family = family_of(config);
   Model model = family.build(config, options);
   check_parameters(config, model);

@@ -36,10 +36,15 @@ struct Family {
 const std::vector<Family>& families();
 std::vector<std::string> family_names();
 
-/// The family of a `config.json`. An unknown one throws `Error` (exit code 2).
+/// What describes the model of texts: the whole of a `config.json`, or the object `text_config` of one whose
+/// `model_type` is no family and that has a part for texts among others, as for images. A notice says so.
+ConfigJson text_part(const ConfigJson& config);
+
+/// The family of a `config.json`, or of its text part. An unknown one throws `Error` (exit code 2).
 const Family& family_of(const ConfigJson& config);
 
-/// The model of a `config.json`. Unknown keys and values throw `Error` (exit code 2) with file, line and key.
+/// The model of a `config.json`, or of its text part. Unknown keys and values throw `Error` (exit code 2) with file,
+/// line and key.
 Model build_family(const ConfigJson& config, const FamilyOptions& options);
 
 // The builders; only families.cpp calls them.
@@ -53,8 +58,14 @@ Model build_gpt_neox(const ConfigJson& config, const FamilyOptions& options);
 Model build_opt(const ConfigJson& config, const FamilyOptions& options);
 Model build_bert(const ConfigJson& config, const FamilyOptions& options);
 Model build_vit(const ConfigJson& config, const FamilyOptions& options);
+Model build_smollm3(const ConfigJson& config, const FamilyOptions& options);
+Model build_granite(const ConfigJson& config, const FamilyOptions& options);
+Model build_olmo2(const ConfigJson& config, const FamilyOptions& options);
+Model build_phi3(const ConfigJson& config, const FamilyOptions& options);
+Model build_gemma3_text(const ConfigJson& config, const FamilyOptions& options);
 Model build_mixtral(const ConfigJson& config, const FamilyOptions& options);
 Model build_qwen2_moe(const ConfigJson& config, const FamilyOptions& options);
+Model build_qwen3_moe(const ConfigJson& config, const FamilyOptions& options);
 Model build_t5(const ConfigJson& config, const FamilyOptions& options);
 Model build_resnet(const ConfigJson& config, const FamilyOptions& options);
 Model build_vgg(const ConfigJson& config, const FamilyOptions& options);

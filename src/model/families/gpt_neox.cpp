@@ -27,8 +27,7 @@ class GptNeox {
         parallel_(config.boolean("use_parallel_residual", true)),
         tied_(config.boolean("tie_word_embeddings", false)),
         deviation_(config.number("initializer_range", 0.02)) {
-    const double part = read_part(config);
-    const auto rotated = static_cast<std::int64_t>(static_cast<double>(head_size_) * part);
+    const std::int64_t rotated = rotated_columns(config, head_size_, "rotary_pct", 0.25);
     rotary_ = rotary_of(config, rotated, 10000.0, "rotary_emb_base");
     config.only("rope_theta", rotary_.theta, "that is the base that transformers' class takes");
     config.integer("max_position_embeddings", 0);
@@ -54,21 +53,6 @@ class GptNeox {
   }
 
  private:
-  /// Transformers 5 writes the part into `rope_parameters` and reads an older key where it is not there.
-  static double read_part(const ConfigJson& config) {
-    const double older = config.number("rotary_pct", 0.25);
-    const bool is_newer = config.has("rope_parameters");
-    const double part = is_newer ? config.object("rope_parameters").number("partial_rotary_factor", older) : older;
-    if (part < 0.0 || part > 1.0) {
-      config.refuse(is_newer ? "rope_parameters" : "rotary_pct", fmt::format("{} of each head turns", part),
-                    "a part is from 0 to 1", "correct it");
-    }
-    config.only("partial_rotary_factor", part, "that is the part that transformers' class takes");
-    if (!config.has("rotary_pct") || part == older) return part;
-    config.refuse("rotary_pct", fmt::format("is {}", older),
-                  fmt::format("rope_parameters.partial_rotary_factor is {}", part), "keep one of them");
-  }
-
   Layer block(std::int64_t i) const {
     LayerGraph g(fmt::format("block.{}", i), fmt::format("gpt_neox.layers.{}.", i), deviation_);
     const ValueIndex x = g.input({tokens_, hidden_});

@@ -5,7 +5,7 @@ namespace {
 
 /// Transformers' own class passes over `layer_types`, AutoModel makes another class's model of a file with it.
 void check_equal_layers(const ConfigJson& config, std::int64_t layers, std::int64_t window) {
-  for (const std::int64_t named : layer_windows(config, layers, window, 0)) {
+  for (const std::int64_t named : layer_windows(config, layers, window, [](std::int64_t) { return true; })) {
     if (named == window) continue;
     config.refuse("layer_types", "some layers slide and others do not, or none with a window",
                   "MistralForCausalLM gives all layers sliding_window, AutoModel takes the file for a Ministral",
@@ -20,7 +20,8 @@ Model build_llama(const ConfigJson& config, const FamilyOptions& options) {
   LlamaShape shape = llama_shape("llama", config, options);
   shape.block.query_bias = shape.block.output_bias = config.boolean("attention_bias", false);
   shape.block.feed_forward_bias = config.boolean("mlp_bias", false);
-  layer_windows(config, shape.layers, 0, 0);  // none may slide
+  layer_windows(config, shape.layers, 0);  // none may slide
+  config.only("pretraining_tp", std::int64_t{1}, "only whole products are computed");
   return build_llama_chain(shape);
 }
 

@@ -32,9 +32,21 @@ class SumModule final : public OperatorModule {
   void backward_input(const Batch& /*batch*/, Pass& /*pass*/) override {}
 };
 
+/// Columns of a value that belong to a part of its axis, where no two parts have the same ones.
+Interval columns_of(const AxisDivision& divided, Interval part) {
+  PPTRAIN_ASSERT(divided.groups == 1 && divided.sharing == 1, "columns that lie apart, or that members share");
+  return {part.begin * divided.unit, part.end * divided.unit};
+}
+
+/// The columns of every member.
+std::vector<Interval> column_parts(const AxisDivision& divided, std::vector<Interval> parts) {
+  for (Interval& part : parts) part = columns_of(divided, part);
+  return parts;
+}
+
 /// This member's columns of a whole matrix.
-Matrix own_columns(const Matrix& whole, Interval part) {
-  return whole.columns_from(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()));
+Matrix own_columns(const Matrix& whole, Interval columns) {
+  return whole.columns_from(static_cast<std::size_t>(columns.begin), static_cast<std::size_t>(columns.size()));
 }
 
 class GatherModule final : public OperatorModule {
@@ -42,12 +54,13 @@ class GatherModule final : public OperatorModule {
   using OperatorModule::OperatorModule;
 
   void forward(Batch& /*batch*/, Pass& pass) override {
-    pass.values[output()] =
-        gathered_columns(context(), context().parts(value(input()).divided.axis), std::move(pass.values[input()]));
+    const AxisDivision& divided = value(input()).divided;
+    pass.values[output()] = gathered_columns(context(), column_parts(divided, context().parts(divided.axis)),
+                                             std::move(pass.values[input()]));
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     Gradient own = pass.gradients[output()];
-    own.matrix = own_columns(own.matrix, part(input()));
+    own.matrix = own_columns(own.matrix, columns_of(value(input()).divided, part(input())));
     add_gradient(pass, input(), std::move(own));
   }
 };
@@ -57,16 +70,17 @@ class TakeModule final : public OperatorModule {
   using OperatorModule::OperatorModule;
 
   void forward(Batch& /*batch*/, Pass& pass) override {
-    const Interval own = part(output());
+    const Interval own = columns_of(value(output()).divided, part(output()));
     pass.parts[output()] = {input(), static_cast<std::size_t>(own.begin), static_cast<std::size_t>(own.size()), {}};
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     if (reads_samples()) return;
     PPTRAIN_ASSERT(pass.gradients[output()].is_own(), "columns of value {}", output());
     Tensor own = std::move(*pass.gradients[output()].owner);
-    add_gradient(
-        pass, input(),
-        make_gradient(gathered_columns(context(), context().parts(value(output()).divided.axis), std::move(own))));
+    const AxisDivision& divided = value(output()).divided;
+    add_gradient(pass, input(),
+                 make_gradient(gathered_columns(context(), column_parts(divided, context().parts(divided.axis)),
+                                                std::move(own))));
   }
 };
 
