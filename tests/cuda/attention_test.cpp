@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "cuda/hardware.hpp"
 #include "cuda/twin.hpp"
 #include "kernels/attention_case.hpp"
 

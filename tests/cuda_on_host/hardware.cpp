@@ -12,7 +12,9 @@ int gpu_of_rank(Gpus gpus) {
   return gpus == Gpus::own ? rank_in(MPI_COMM_WORLD) : 0;
 }
 
-void be_of_capability(int major, int minor) { cuda_on_host::set_gpus({{.major = major, .minor = minor}}); }
+void be_of_capability(int major, int minor) {
+  cuda_on_host::set_gpus({{.major = major, .minor = minor}, {.bus = 2, .major = major, .minor = minor}});
+}
 
 std::vector<std::string> take_ranges() { return cuda_on_host::take_ranges(); }
 
