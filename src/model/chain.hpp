@@ -15,7 +15,7 @@ struct ChainShape {
   std::int64_t tokens = 0;  ///< positions of a sample
   bool positions = false;   ///< each place has a row of a second table, which is added to the token's
   double embedding_scale = 1.0;
-  double logit_scale = 1.0;
+  double logit_scale = 1.0;  ///< logits are multiplied by it
   std::vector<BlockShape> blocks;
   NormForm norm = {NormKind::rms, 1e-6F, false};  ///< of the output layer
   bool tied = false;

@@ -8,11 +8,10 @@
 namespace pptrain {
 namespace {
 
-/// The part of all work that so many leaders get at first: halved with their number, until few are left.
-double first_share(std::size_t num_leaders) {
-  constexpr std::size_t few = 5;
+/// The part of all work that so many leaders get at first: halved with their number, until `most` are left.
+double first_share(std::size_t num_leaders, std::size_t most) {
   double share = 1.0;
-  for (std::size_t left = num_leaders; left > few; left = (left + 1) / 2) share /= 2.0;
+  for (std::size_t left = num_leaders; left > most; left = (left + 1) / 2) share /= 2.0;
   return share;
 }
 
@@ -31,15 +30,15 @@ std::vector<std::size_t> faster_half(const std::vector<std::size_t>& running, co
 
 }  // namespace
 
-std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, LocalSearch::Kind kind, double work,
-                                         OrderEffort effort) {
+std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, std::size_t most_at_last,
+                                         LocalSearch::Kind kind, double work, OrderEffort effort) {
   effort_ = effort;
   std::vector<LocalSearch> searches(leaders.size(), LocalSearch(space_, kind));
   std::vector<std::size_t> running(leaders.size());
   std::iota(running.begin(), running.end(), std::size_t{0});
   KnownPlans visited;
   double spent = 0.0;
-  for (double share = first_share(leaders.size()); !running.empty(); share = spent) {
+  for (double share = first_share(leaders.size(), most_at_last); !running.empty(); share = spent) {
     improve(leaders, running, searches, visited, share * work);
     spent += share;
     if (spent >= 1.0) break;

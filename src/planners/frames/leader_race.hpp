@@ -16,10 +16,10 @@ class LeaderRace {
   /// `space` must outlive it.
   explicit LeaderRace(const SearchSpace& space) : space_(space) {}
 
-  /// Improves the leaders by steps of one kind; `work`: simulated tasks that those have who are left in the last round.
-  /// Returns the search of each leader.
-  std::vector<LocalSearch> run(std::vector<TriedPlan>& leaders, LocalSearch::Kind kind, double work,
-                               OrderEffort effort);
+  /// Improves the leaders by steps of one kind. `most_at_last`: how many are left in the last round, at most; `work`:
+  /// simulated tasks that these have. Returns the search of each leader.
+  std::vector<LocalSearch> run(std::vector<TriedPlan>& leaders, std::size_t most_at_last, LocalSearch::Kind kind,
+                               double work, OrderEffort effort);
   /// Frees what was simulated.
   void forget() { simulators_.clear(); }
 

@@ -93,19 +93,18 @@ bool LocalSearch::has_own_order(TriedPlan& plan) {
 /// Takes the first step that helps; where a step leaves no way to the others of its list, the best one. Begins where
 /// the last such step was: what helped there may help again, and what did not help before it rarely does now.
 bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
-  const std::vector<Plan> others = steps.of(space_, plan.plan);
-  bool any = false;
-  std::size_t n = std::exchange(num_done_, 0);
-  for (; n < others.size() && !(any && !steps.best_of_all); ++n) {
-    const std::size_t i = steps.best_of_all ? n : (steps.first + n) % others.size();
-    const bool helps = take(plan, others[i], steps.most_in_order);
-    if (!complete_) break;
-    if (!helps) continue;
-    any = true;
-    steps.first = i;
+  Begun list = paused_ ? std::move(*paused_) : Begun{plan.plan, 0, {}};
+  paused_.reset();
+  const std::vector<Plan> others = steps.of(space_, list.from);
+  for (; list.done < others.size() && (!list.taken || steps.best_of_all); ++list.done) {
+    const std::size_t i = steps.best_of_all ? list.done : (steps.first + list.done) % others.size();
+    if (take(plan, others[i], steps.most_in_order)) list.taken = i;
+    if (complete_) continue;
+    paused_ = std::move(list);
+    return false;
   }
-  if (!complete_ && !any) num_done_ = n;
-  return any;
+  if (list.taken) steps.first = *list.taken;
+  return list.taken.has_value();
 }
 
 /// Takes the step if it helps.

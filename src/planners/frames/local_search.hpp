@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,12 @@ class LocalSearch {
     std::size_t first = 0;  ///< the one that is tried first
   };
   static std::vector<Steps> steps_of(Kind kind);
+  /// A list of steps from one plan, as far as it has been gone through.
+  struct Begun {
+    Plan from;
+    std::size_t done = 0;              ///< steps that were judged
+    std::optional<std::size_t> taken;  ///< the last one that helped
+  };
   struct Result {
     double seconds = 0.0;
     std::string why_not;
@@ -72,9 +79,9 @@ class LocalSearch {
   double work_left_ = 0.0;
   bool complete_ = true;
   bool ended_ = false;
-  std::size_t kind_ = 0;      // of the steps that are tried
-  std::size_t idle_ = 0;      // kinds that did not help since the last one that did
-  std::size_t num_done_ = 0;  // steps of the kind that were tried before the search paused
+  std::size_t kind_ = 0;         // of the steps that are tried
+  std::size_t idle_ = 0;         // kinds that did not help since the last one that did
+  std::optional<Begun> paused_;  // where the search goes on
   std::int64_t num_simulated_ = 0;
   std::vector<Plan> path_;
   KnownPlans tried_;

@@ -125,7 +125,8 @@ class SimulatedSearch {
   }
 
   std::vector<LocalSearch> improve_leaders(LocalSearch::Kind kind, double work, OrderEffort effort) {
-    std::vector<LocalSearch> searches = race_.run(leaders_, kind, work, effort);
+    const std::size_t most_at_last = kind == LocalSearch::Kind::all ? 5 : 1;
+    std::vector<LocalSearch> searches = race_.run(leaders_, most_at_last, kind, work, effort);
     for (std::size_t i = 0; i < leaders_.size(); ++i) {
       num_examined_ += searches[i].num_simulated();
       complete_ = complete_ && searches[i].complete();
@@ -185,8 +186,8 @@ class SimulatedSearch {
 
   /// Simulated tasks for moving cuts of a plan: ten times what a leader has, or some steps of a plan on many devices.
   double climb_work(const Plan& plan) const {
-    constexpr double more_work = 10.0;
-    constexpr double steps = 200.0;
+    constexpr double more_work = 15.0;
+    constexpr double steps = 300.0;
     constexpr double most = 1e7;
     const double of_steps = std::min(most, steps * PlanSimulator::setup_cost(plan));
     return std::max(more_work * leader_work(), effort_factor(space_.restrictions.effort) * of_steps);

@@ -1,0 +1,79 @@
+// Searches around one plan.
+#include "planners/frames/local_search.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/infinity.hpp"
+#include "planners/everything_free.hpp"
+#include "planners/frames/leader_race.hpp"
+#include "planners/large_instances.hpp"
+#include "planners/search.hpp"
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Plans in the order of their search around a grid that leaves much to improve.
+struct Walk {
+  Profile profile = blocks(12, 0.4);
+  Cluster cluster = mixed_nodes(2, 2);
+  Instance instance = {profile, cluster, 16};
+  Restrictions restrictions = test::everything_free();
+  SearchSpace space = {instance, restrictions};
+  TriedPlan plan = {
+      uniform_plan({{0, 2}, {2, 4}, {4, 8}, {8, profile.num_layers()}}, 1, 1, 16, 4, "1f1b"), infinity, "", 0.0, {}};
+
+  /// Goes on with `work` at a time until nothing helps any more; how often.
+  int run(LocalSearch& search, double work) {
+    PlanSimulator simulator(instance);
+    plan.seconds = simulator.of(plan.plan).iteration_seconds;
+    int parts = 0;
+    for (; !search.ended() && parts < 100'000; ++parts) search.improve(simulator, {}, plan, work);
+    return parts;
+  }
+};
+
+TEST_CASE("a search that pauses goes the way of one that does not", "[planners]") {
+  Walk whole, paused;
+  LocalSearch at_once(whole.space), in_parts(paused.space);
+  CHECK(whole.run(at_once, 1e12) == 1);
+  CHECK(paused.run(in_parts, 2e3) > 10);
+  CHECK(at_once.complete());
+  CHECK(whole.plan.seconds == paused.plan.seconds);
+  REQUIRE(at_once.path().size() == in_parts.path().size());
+  CHECK(at_once.path().size() > 3);
+  for (std::size_t i = 0; i < at_once.path().size(); ++i) CHECK(same_plan(at_once.path()[i], in_parts.path()[i]));
+}
+
+TEST_CASE("a race finds what all leaders improved to the end find, with fewer simulations", "[planners]") {
+  Walk walk;
+  PlanSimulator simulator(walk.instance);
+  std::vector<TriedPlan> leaders;
+  for (const std::int64_t micro_batch : {1, 2, 4, 8, 16}) {
+    for (const char* schedule : {"1f1b", "gpipe"}) {
+      TriedPlan leader = walk.plan;
+      leader.plan =
+          uniform_plan({{0, 2}, {2, 4}, {4, 8}, {8, walk.profile.num_layers()}}, 1, 1, 16, micro_batch, schedule);
+      leader.seconds = simulator.of(leader.plan).iteration_seconds;
+      leaders.push_back(leader);
+    }
+  }
+  const auto run = [&](std::size_t most_at_last) {
+    std::vector<TriedPlan> improved = leaders;
+    std::int64_t simulated = 0;
+    for (const LocalSearch& search :
+         LeaderRace(walk.space).run(improved, most_at_last, LocalSearch::Kind::all, 4e5, OrderEffort::brief)) {
+      simulated += search.num_simulated();
+    }
+    const auto faster = [](const TriedPlan& a, const TriedPlan& b) { return a.seconds < b.seconds; };
+    return std::pair(std::min_element(improved.begin(), improved.end(), faster)->seconds, simulated);
+  };
+  const auto [of_all, simulated_of_all] = run(leaders.size());
+  const auto [of_race, simulated_of_race] = run(2);
+  CHECK(of_race == of_all);
+  CHECK(simulated_of_race < simulated_of_all);
+}
+
+}  // namespace
+}  // namespace pptrain
