@@ -124,6 +124,7 @@ class SimulatedSearch {
     return outcome;
   }
 
+  /// Improves the leaders, of which few get all of the work, and takes the best. Returns the search of each.
   std::vector<LocalSearch> improve_leaders(LocalSearch::Kind kind, double work, OrderEffort effort) {
     const std::size_t most_at_last = kind == LocalSearch::Kind::all ? 5 : 1;
     std::vector<LocalSearch> searches = race_.run(leaders_, most_at_last, kind, work, effort);
@@ -184,7 +185,8 @@ class SimulatedSearch {
                      [](const TriedPlan& x, const TriedPlan& y) { return x.seconds < y.seconds; });
   }
 
-  /// Simulated tasks for moving cuts of a plan: ten times what a leader has, or some steps of a plan on many devices.
+  /// Simulated tasks for moving cuts of a plan: fifteen times what a leader has, or some steps of a plan on many
+  /// devices.
   double climb_work(const Plan& plan) const {
     constexpr double more_work = 15.0;
     constexpr double steps = 300.0;
