@@ -75,6 +75,17 @@ std::vector<std::string> families_in(const std::string& text) {
   return types;
 }
 
+/// Whether a word names a family, rather than one whose longer name begins with the same words.
+bool names_family(std::string word, const std::string& type, const std::set<std::string>& types) {
+  for (const std::string& longer : types) {
+    if (!longer.starts_with(type + "_")) continue;
+    for (std::size_t at = word.find(longer); at != std::string::npos; at = word.find(longer)) {
+      word.erase(at, longer.size());
+    }
+  }
+  return word.find("_" + type + "_") != std::string::npos;
+}
+
 }  // namespace
 
 TEST_CASE("a family of models is named in few files") {
@@ -94,13 +105,17 @@ TEST_CASE("a family of models is named in few files") {
   }
   REQUIRE(words.size() > 300);
 
+  std::set<std::string> types;
+  for (const auto& entry : fs::directory_iterator(pptrain::source_file(families_folder))) {
+    for (const std::string& type : families_in(content_of(entry.path()))) types.insert(type);
+  }
   std::set<std::string> checked;
   for (const auto& entry : fs::directory_iterator(pptrain::source_file(families_folder))) {
     const std::string own = families_folder + entry.path().filename().string();
     for (const std::string& type : families_in(content_of(entry.path()))) {
       std::vector<std::string> naming;
       for (const auto& [file, of_file] : words) {
-        const auto names = [&](const std::string& word) { return word.find("_" + type + "_") != std::string::npos; };
+        const auto names = [&](const std::string& word) { return names_family(word, type, types); };
         if (std::any_of(of_file.begin(), of_file.end(), names)) naming.push_back(file);
       }
       INFO(type << " of " << own);

@@ -86,6 +86,12 @@ TEST_CASE("weights of transformers are read bit for bit", "[weights]") {
   CHECK(num_sharded > 0);
 }
 
+void check_alike(const RotaryConfig& a, const RotaryConfig& b) {
+  CHECK(a.theta == b.theta);
+  CHECK(a.type == b.type);
+  if (b.details && b.type != "default") CHECK(a.details->number("factor") == b.details->number("factor"));
+}
+
 TEST_CASE("both spellings of a configuration say the same of positions", "[config_json]") {
   int num_pairs = 0;
   for (const fs::path& folder : folders()) {
@@ -96,12 +102,17 @@ TEST_CASE("both spellings of a configuration say the same of positions", "[confi
     const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
     const ConfigJson newer = ConfigJson::read(folder.string()), older = ConfigJson::parse(text, "config-v4.json");
     if (!newer.has("rope_parameters")) continue;
-    const char* theta_key = newer.text("model_type") == "gpt_neox" ? "rotary_emb_base" : "rope_theta";
-    const RotaryConfig a = read_rotary(newer, 0.0), b = read_rotary(older, 0.0, theta_key);
-    CHECK(a.theta == b.theta);
-    CHECK(a.type == b.type);
-    if (b.details) CHECK(a.details->number("factor") == b.details->number("factor"));
     ++num_pairs;
+    if (newer.object("rope_parameters").has("full_attention")) {  // each kind of layers has positions of its own
+      const auto of_kind = [](const ConfigJson& config, bool full) {
+        return read_rotary_of_kind(config, full ? "full_attention" : "sliding_attention", 0.0,
+                                   full ? "rope_theta" : "rope_local_base_freq", full);
+      };
+      for (const bool full : {true, false}) check_alike(of_kind(newer, full), of_kind(older, full));
+      continue;
+    }
+    const char* theta_key = newer.text("model_type") == "gpt_neox" ? "rotary_emb_base" : "rope_theta";
+    check_alike(read_rotary(newer, 0.0), read_rotary(older, 0.0, theta_key));
   }
   CHECK(num_pairs > 3);
 }
