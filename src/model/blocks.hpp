@@ -23,7 +23,7 @@ struct ExpertsShape {
   std::string down = "down_proj";  ///< ... and of that with the result
 };
 
-/// Where a block normalises: what each part reads (Llama), what each part gives before the stream gets it (OLMo et al.,
+/// A block normalises what each part reads (Llama), what each part gives before the stream gets it (OLMo et al.,
 /// "2 OLMo 2 Furious", 2025), or both (Gemma team, "Gemma 2", 2024).
 enum class NormPlaces { before, behind, both };
 

@@ -8,11 +8,11 @@
 
 namespace pptrain {
 
-/// When ranks look for a task. What is pushed behind a `pop` takes the place of what that took, so that the others move
-/// once for both.
+/// Times at which ranks look for a task, in order. An event that is pushed right after a `pop` takes the place of the
+/// one that was taken, so that the others move once for both.
 class RankEvents {
  public:
-  using Event = std::pair<double, int>;  // when, and the rank
+  using Event = std::pair<double, int>;  // seconds, and the rank
 
   void clear() {
     heap_.clear();

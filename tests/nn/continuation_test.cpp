@@ -13,6 +13,7 @@
 #include "runtime/model_weights.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
+#include "support/published_models.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -80,25 +81,6 @@ struct Published {
   }
 };
 
-const std::vector<std::string> families = {"llama",
-                                           "llama-tied-rope3",
-                                           "llama-yarn",
-                                           "qwen2",
-                                           "qwen3",
-                                           "mistral",
-                                           "gemma",
-                                           "gemma3-text",
-                                           "smollm3",
-                                           "granite",
-                                           "olmo2",
-                                           "phi3",
-                                           "gpt2-hf",
-                                           "gpt-neox",
-                                           "gpt-neox-sequential",
-                                           "mixtral",
-                                           "qwen2-moe",
-                                           "qwen3-moe"};
-
 /// Largest difference in units of the largest logit.
 double error(const std::vector<float>& values, const double* expected) {
   double largest = 0.0, difference = 0.0;
@@ -113,7 +95,7 @@ double error(const std::vector<float>& values, const double* expected) {
 }  // namespace
 
 TEST_CASE("logits of every token equal those of a whole pass, however many tokens are read at once") {
-  for (const std::string& name : families) {
+  for (const std::string& name : published_texts()) {
     const Published published(name);
     const std::vector<std::uint32_t> tokens = published.tokens(16);
     const Values expected = published.logits(tokens);
@@ -148,7 +130,7 @@ TEST_CASE("the logits behind the last token are the last of those behind each") 
 }
 
 TEST_CASE("the likeliest continuation equals that of whole passes") {
-  for (const std::string& name : families) {
+  for (const std::string& name : published_texts()) {
     INFO(name);
     const Published published(name);
     std::vector<std::uint32_t> expected = published.tokens(4);

@@ -14,7 +14,7 @@
 namespace pptrain {
 namespace {
 
-/// Plans in the order of their search around a grid that leaves much to improve.
+/// A search around a grid that leaves much to improve.
 struct Walk {
   Profile profile = blocks(12, 0.4);
   Cluster cluster = mixed_nodes(2, 2);

@@ -181,25 +181,13 @@ void Reference::read_folder(const std::string& folder, const std::string& expect
   }
 }
 
-namespace {
-
-std::vector<std::string> joined(std::vector<std::string> all, const std::vector<std::string>& more) {
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 int world_size() {
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   return size;
 }
-
-std::vector<std::string> all_published() {
-  return joined(joined(published_texts(), published_encoders), published_convolutions);
-}
-std::vector<std::string> published_texts() { return joined(published_models, published_experts); }
 
 SampleSource Reference::samples(std::int64_t step) const {
   if (labelled)

@@ -11,6 +11,7 @@
 #include "data/dataset.hpp"
 #include "plan/plan.hpp"
 #include "runtime/execute/session.hpp"
+#include "support/published_models.hpp"
 
 namespace pptrain::test {
 
@@ -43,33 +44,6 @@ struct Reference {
   Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch_size, const std::string& schedule,
             int chunks = 1) const;
 };
-
-/// The folders of tests/data/models: those of models that predict the next token, without experts and with them, then
-/// the others.
-inline const std::vector<std::string> published_models = {"llama",
-                                                          "llama-tied-rope3",
-                                                          "llama-biases",
-                                                          "llama-linear-rope",
-                                                          "llama-yarn",
-                                                          "qwen2",
-                                                          "qwen3",
-                                                          "mistral",
-                                                          "gemma",
-                                                          "gemma3-text",
-                                                          "smollm3",
-                                                          "granite",
-                                                          "olmo2",
-                                                          "phi3",
-                                                          "gpt2-hf",
-                                                          "gpt-neox",
-                                                          "gpt-neox-sequential",
-                                                          "opt"};
-inline const std::vector<std::string> published_experts = {"mixtral", "qwen2-moe", "qwen3-moe"};
-inline const std::vector<std::string> published_encoders = {"bert", "vit", "t5", "t5-tied"};
-inline const std::vector<std::string> published_convolutions = {"vgg", "resnet"};
-std::vector<std::string> all_published();
-/// Those that continue texts.
-std::vector<std::string> published_texts();
 
 /// The number of ranks of this run.
 int world_size();

@@ -20,7 +20,7 @@ class SearchProgress {
   void asks(const std::string& planner);
   void examined(std::int64_t more);
   void found(double iteration_seconds);
-  /// From here on plans are judged by another form: the best time so far says nothing beside theirs.
+  /// Forgets the best time, since plans are judged by another form from here on.
   void judges_anew();
   SearchStatus status() const;
 

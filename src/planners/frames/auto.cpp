@@ -59,19 +59,17 @@ class Best {
     space_.tell_examined(outcome.num_examined);
     add(planner, std::move(outcome));
   }
-  /// Takes an outcome in of which has been told.
+  /// Takes in an outcome whose candidates have been told.
   void add(const std::string& planner, Outcome outcome) {
-    result.num_examined += outcome.num_examined;
-    result.complete = result.complete && outcome.complete;
+    sum_up(outcome);
     if (result.grids.empty()) result.grids = std::move(outcome.grids);
     if (result.why_not.empty()) result.why_not = outcome.why_not;
     if (outcome.plan) offer(*outcome.plan);
     result.beside.push_back({planner, std::move(outcome.plan), std::move(outcome.why_not)});
   }
   void count(const Outcome& outcome) {
-    result.num_examined += outcome.num_examined;
     space_.tell_examined(outcome.num_examined);
-    result.complete = result.complete && outcome.complete;
+    sum_up(outcome);
   }
   /// A plan that no planner has made.
   void offer_checked(Plan plan) {
@@ -92,6 +90,11 @@ class Best {
   Outcome result;
 
  private:
+  void sum_up(const Outcome& outcome) {
+    result.num_examined += outcome.num_examined;
+    result.complete = result.complete && outcome.complete;
+  }
+
   const SearchSpace& space_;
 };
 

@@ -15,7 +15,7 @@ double first_share(std::size_t num_leaders, std::size_t most) {
   return share;
 }
 
-/// Those of the running searches that have more to do and the fastest plans, at most half as many.
+/// The running searches that have more to do, and of these the faster ones, at most half as many as run.
 std::vector<std::size_t> faster_half(const std::vector<std::size_t>& running, const std::vector<LocalSearch>& searches,
                                      const std::vector<TriedPlan>& leaders) {
   std::vector<std::size_t> left;
@@ -32,14 +32,13 @@ std::vector<std::size_t> faster_half(const std::vector<std::size_t>& running, co
 
 std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, std::size_t most_at_last,
                                          LocalSearch::Kind kind, double work, OrderEffort effort) {
-  effort_ = effort;
   std::vector<LocalSearch> searches(leaders.size(), LocalSearch(space_, kind));
   std::vector<std::size_t> running(leaders.size());
   std::iota(running.begin(), running.end(), std::size_t{0});
   KnownPlans visited;
   double spent = 0.0;
   for (double share = first_share(leaders.size(), most_at_last); !running.empty(); share = spent) {
-    improve(leaders, running, searches, visited, share * work);
+    improve(leaders, running, searches, visited, share * work, effort);
     spent += share;
     if (spent >= 1.0) break;
     running = faster_half(running, searches, leaders);
@@ -50,12 +49,12 @@ std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, std::s
 /// Improves some leaders at a time on all cores; how many, and so where a search meets the path of one before it, does
 /// not depend on the number of cores.
 void LeaderRace::improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
-                         std::vector<LocalSearch>& searches, KnownPlans& visited, double work) {
+                         std::vector<LocalSearch>& searches, KnownPlans& visited, double work, OrderEffort effort) {
   constexpr std::size_t at_a_time = 8;
   const int threads = threads_of(space_.restrictions);
-  std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort_];
+  std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort];
   while (std::ssize(simulators) < threads) {
-    simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort_));
+    simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort));
   }
   for (std::size_t first = 0; first < running.size(); first += at_a_time) {
     const std::size_t count = std::min(at_a_time, running.size() - first);
@@ -64,9 +63,7 @@ void LeaderRace::improve(std::vector<TriedPlan>& leaders, const std::vector<std:
       searches[leader].improve(*simulators[static_cast<std::size_t>(thread)], visited, leaders[leader], work);
     });
     for (std::size_t i = first; i < first + count; ++i) {
-      for (const Plan& plan : searches[running[i]].path()) {
-        if (!visited.find(plan)) visited.add(plan);
-      }
+      for (const Plan& plan : searches[running[i]].path()) visited.add(plan);
     }
   }
 }

@@ -25,11 +25,10 @@ class LeaderRace {
 
  private:
   void improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
-               std::vector<LocalSearch>& searches, KnownPlans& visited, double work);
+               std::vector<LocalSearch>& searches, KnownPlans& visited, double work, OrderEffort effort);
 
   const SearchSpace& space_;
   std::map<OrderEffort, std::vector<std::unique_ptr<PlanSimulator>>> simulators_;  // by thread
-  OrderEffort effort_ = OrderEffort::full;                                         // of the leaders in the race
 };
 
 }  // namespace pptrain

@@ -17,7 +17,7 @@ namespace pptrain {
 /// work alone, counted in simulated tasks, or ends at the stop.
 class LocalSearch {
  public:
-  /// Which steps the search takes.
+  /// Kinds of steps that a search may take.
   enum class Kind {
     all,
     cuts,      ///< layers over cuts between chunks

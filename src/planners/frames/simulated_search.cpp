@@ -157,7 +157,7 @@ class SimulatedSearch {
     improve_leaders(LocalSearch::Kind::cuts, climb_work(*best_), OrderEffort::full);
   }
 
-  /// Of plans that differ in their ZeRO stage alone and take the same time only the first stays: steps lead to others.
+  /// Drops leaders that differ from one before them in their ZeRO stage alone and take the same time: steps lead there.
   void drop_leaders_alike() {
     KnownPlans known;
     std::vector<double> seconds;
@@ -171,7 +171,7 @@ class SimulatedSearch {
     });
   }
 
-  /// Of plans that are the same only the first stays.
+  /// Drops leaders whose plan is that of one before them.
   void drop_equal_leaders() {
     KnownPlans known;
     std::erase_if(leaders_, [&known](const TriedPlan& leader) {
@@ -303,7 +303,7 @@ class SimulatedSearch {
 
 Outcome choose_by_simulation(const SearchSpace& space, Outcome outcome) {
   space.tell_asks("simulating the best plans");
-  space.tell_judges_anew();  // so far by closed forms
+  space.tell_judges_anew();  // plans were judged by closed forms before
   return SimulatedSearch(space).run(std::move(outcome));
 }
 
