@@ -118,7 +118,7 @@ void CommandLine::plan() {
 }
 
 void CommandLine::sweep() {
-  CLI::App* sub = command(Command::sweep, "sweep", "Plan many clusters, batches and prices, and compare them");
+  CLI::App* sub = command(Command::sweep, "sweep", "Compare plans for many clusters and prices");
   sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --model or --profile")
       ->type_name("");
   sub->add_option("--model", options_.model,
