@@ -66,11 +66,16 @@ std::string tokens_text(double tokens) {
 }
 
 void add_cost(Rows& rows, const Prediction& prediction) {
-  const CostPrediction& cost = *prediction.cost;
+  const CostPrediction cost = prediction.cost.value_or(CostPrediction());
   if (const std::string text = cost_text(cost); !text.empty()) rows.push_back({"cost", text});
-  if (!cost.training) return;
+  const SpeedPrediction& speed = *prediction.speed;
   const bool with_failures = prediction.failures && prediction.failures->interval_steps > 0;
-  rows.push_back({tokens_text(cost.training->tokens), training_text(cost, with_failures)});
+  if (cost.training) {
+    rows.push_back({tokens_text(cost.training->tokens), training_text(cost, with_failures)});
+  } else if (speed.training_tokens) {
+    // A plan that was read from a file may say no more.
+    rows.push_back({tokens_text(*speed.training_tokens), days_text(*speed.training_seconds)});
+  }
 }
 
 std::vector<bool> used_devices(const Plan& plan, const Cluster& cluster) {
@@ -137,7 +142,7 @@ std::string summary_text(const Plan& plan, const Cluster& cluster) {
   if (prediction.error_band) rows.push_back({"error", band_text(*prediction.error_band)});
   if (speed.flop_per_second) rows.push_back({"model FLOP/s", flop_text(speed)});
   if (prediction.failures) rows.push_back({"failures", failures_text(*prediction.failures)});
-  if (prediction.cost) add_cost(rows, prediction);
+  add_cost(rows, prediction);
   if (const std::string reserve = reserve_text(prediction); !reserve.empty()) rows.push_back({"reserved", reserve});
   add_kinds(rows, prediction);
   return align(rows) + left_out_text(plan, cluster);

@@ -159,9 +159,11 @@ std::string failures_text(const FailurePrediction& failures) {
                      format_seconds(failures.interval_seconds), failures.interval_steps);
 }
 
+std::string days_text(double seconds) { return fmt::format("{:.3g} days", seconds / seconds_per_day); }
+
 std::string training_text(const CostPrediction& cost, bool with_failures) {
   const TrainingTotals& training = *cost.training;
-  std::string text = fmt::format("{:.3g} days{}, {} node-hours", training.seconds / seconds_per_day,
+  std::string text = fmt::format("{}{}, {} node-hours", days_text(training.seconds),
                                  with_failures ? " with failures" : "", format_count(training.node_hours));
   if (training.money) text += ", " + format_money(*training.money, cost.currency);
   if (training.kilowatt_hours) text += ", " + format_energy(*training.kilowatt_hours);

@@ -34,6 +34,8 @@ void predict_cost(const Instance& instance, const CostQuestion& question, Plan& 
 /// `cost` in its row for people, and `failures`; "" where nothing is known of them.
 std::string cost_text(const CostPrediction& cost);
 std::string failures_text(const FailurePrediction& failures);
+/// A time in days, of three digits: "12.3 days".
+std::string days_text(double seconds);
 /// A training on so many tokens: "12.3 days, 590 node-hours, 58000 USD, 3.3 MWh".
 std::string training_text(const CostPrediction& cost, bool with_failures);
 
