@@ -10,6 +10,7 @@
 #include "base/interrupt.hpp"
 #include "base/names.hpp"
 #include "base/screen.hpp"
+#include "base/units.hpp"
 #include "help_format.hpp"
 
 namespace pptrain {
@@ -65,8 +66,8 @@ const std::vector<ExitCodeMeaning>& exit_code_meanings() {
 }
 
 const std::vector<std::string>& command_names() {
-  static const std::vector<std::string> names = {"train",    "cluster",  "profile",  "plan",   "simulate",   "report",
-                                                 "validate", "tokenize", "generate", "export", "export-plan"};
+  static const std::vector<std::string> names = {"train",    "cluster",  "profile",  "plan",   "simulate",    "report",
+                                                 "validate", "tokenize", "generate", "export", "export-plan", "sweep"};
   return names;
 }
 
@@ -90,6 +91,7 @@ CommandLine::CommandLine(Options& options, std::function<std::string()> version)
   cluster();
   profile();
   plan();
+  sweep();
   simulate();
   report();
   validate();
@@ -179,9 +181,30 @@ void CommandLine::token_count(CLI::App* sub) {
   };
   sub->add_option_function<std::string>(
          "--tokens", [this](const std::string& text) { options_.training_tokens = parse_tokens(text); },
-         "also say how many days a training on N tokens takes: 1e12, 300B")
+         "also say what a training on N tokens takes: days, node-hours, money, energy; 1e12, 300B")
       ->check(CLI::Validator(check, ""))
       ->type_name("N");
+}
+
+void CommandLine::prices(CLI::App* sub, const std::string& list) {
+  sub->add_option("--price", options_.prices,
+                  "what an hour of a node costs, or of a device where NAME is one, with its currency: "
+                  "dgx-h100=98.32USD" +
+                      list + "; may be repeated")
+      ->type_name("NAME=PRICE")
+      ->allow_extra_args(false);
+}
+
+void CommandLine::failures(CLI::App* sub) {
+  const auto check = [](const std::string& text) {
+    const std::optional<double> seconds = parse_quantity(text, Quantity::seconds);
+    return seconds && *seconds > 0.0 ? "" : text + " is no time; write for instance 10000h";
+  };
+  sub->add_option_function<std::string>(
+         "--mtbf", [this](const std::string& text) { options_.mtbf = parse_quantity(text, Quantity::seconds); },
+         "mean time between failures of each node: 10000h")
+      ->check(CLI::Validator(check, ""))
+      ->type_name("TIME");
 }
 
 void CommandLine::output(CLI::App* sub, const std::string& type) {

@@ -65,6 +65,8 @@ class CommandLine {
   void analytic(CLI::App* sub, const std::string& description);
   void output(CLI::App* sub, const std::string& type);
   void token_count(CLI::App* sub);
+  void prices(CLI::App* sub, const std::string& list);
+  void failures(CLI::App* sub);
   // job_commands.cpp
   void train();
   void cluster();
@@ -72,6 +74,7 @@ class CommandLine {
   void plan();
   void simulate();
   void export_plan();
+  void sweep();
   void report();
   void validate();
   // text_commands.cpp

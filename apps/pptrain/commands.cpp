@@ -30,6 +30,7 @@
 #include "runtime/job.hpp"
 #include "runtime/prepare.hpp"
 #include "simulating.hpp"
+#include "sweeping.hpp"
 #include "tokenizing.hpp"
 
 namespace pptrain {
@@ -82,12 +83,15 @@ void run_cluster(const Options& options) {
   const std::string format = cluster_format(options);
   const std::string path = named_cluster(options);
   if (!path.empty()) {
-    deliver(cluster_text(read_cluster(path), format), options.output);
+    Cluster cluster = read_cluster(path);
+    set_prices(options.prices, cluster);
+    deliver(cluster_text(cluster, format), options.output);
     return;
   }
   Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
   const RankDevice device(MPI_COMM_WORLD, waiter, options.input.empty() ? Config() : read_config(options.input));
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover", device);
+  Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover", device);
+  set_prices(options.prices, machine.cluster);
   if (rank_in(MPI_COMM_WORLD) != 0) return;
   const bool tells_gpus = format == "text" && !machine.gpus.empty();
   deliver(cluster_text(machine.cluster, format) + (tells_gpus ? "\n" + machine.gpus : ""), options.output);
@@ -168,7 +172,8 @@ bool needs_machine(const Options& options) {
     case Command::validate:
     case Command::tokenize:
     case Command::export_model:
-    case Command::export_plan: return false;
+    case Command::export_plan:
+    case Command::sweep: return false;
     case Command::generate: return num_launched_ranks() > 1;
   }
   return false;
@@ -187,6 +192,7 @@ void run_command(const Options& options) {
     case Command::generate: run_generate(options); break;
     case Command::export_model: run_export(options); break;
     case Command::export_plan: run_export_plan(options); break;
+    case Command::sweep: run_sweep(options); break;
   }
 }
 

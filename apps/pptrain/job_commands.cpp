@@ -41,6 +41,7 @@ void CommandLine::cluster() {
       ->type_name("");
   sub->add_flag("--list", options_.catalogue,
                 "show the nodes and devices that are known by name; with -v where their figures are from");
+  prices(sub, "");
   format(sub, {"text", "json", "toml"});
   output(sub, "FILE");
   describe(sub,
@@ -88,6 +89,8 @@ void CommandLine::plan() {
       ->check(positive_count())
       ->type_name("N");
   token_count(sub);
+  prices(sub, "");
+  failures(sub);
   sub->add_option("--threads", options_.threads, "threads that search, with the same plan (default: one per core)")
       ->check(positive_count())
       ->type_name("N");
@@ -112,6 +115,58 @@ void CommandLine::plan() {
             {"pptrain plan inputs/papers/dapple-bert-48.toml", "plan a published experiment"},
             {"pptrain plan inputs/papers/dapple-bert-48.toml --report plan.html", "and look at it in a browser"},
             {"pptrain plan --cluster C.toml --profile P.json --global-batch-size 32", "plan with any files"}});
+}
+
+void CommandLine::sweep() {
+  CLI::App* sub = command(Command::sweep, "sweep", "Compare plans for many clusters and prices");
+  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --cluster and --model or --profile")
+      ->type_name("");
+  sub->add_option("--model", options_.model,
+                  "instead of a configuration: a model by its config.json of Hugging Face's, or the folder of it, and "
+                  "computed times")
+      ->check([](const std::string& path) { return path.empty() ? "names no model" : ""; })
+      ->type_name("DIR|config.json");
+  sub->add_option("--cluster", options_.clusters,
+                  "a file, or nodes as \"2x dgx-h100, 1x 4x l40s @ 100Gb/s\"; repeated: each of them")
+      ->type_name("CLUSTER.toml")
+      ->allow_extra_args(false);
+  sub->add_option(
+         "--nodes", options_.swept_nodes,
+         "so many nodes of a kind in place of the cluster's: dgx-h100=1..8 or dgx-h100=0,1,2,4; may be repeated")
+      ->type_name("KIND=COUNTS")
+      ->allow_extra_args(false);
+  sub->add_option("--global-batch-size", options_.swept_batches, "samples per step: 64,128")->type_name("N,...");
+  sub->add_option("--precision", options_.swept_precisions, "of products: bf16,fp16,fp32")->type_name("PRECISION,...");
+  sub->add_option("--sequence-length", options_.sequence_length,
+                  "tokens of a sample (with --model by default what config.json admits, 4096 at most)")
+      ->check(positive_count())
+      ->type_name("N");
+  sub->add_option("--set", options_.overrides,
+                  "values of a key of the configuration: parallelism.recompute=none,full; may be repeated")
+      ->type_name("SECTION.KEY=VALUE,...")
+      ->allow_extra_args(false);
+  prices(sub, " or dgx-h100=98.32USD,60USD");
+  failures(sub);
+  profile_file(sub, "instead of the configuration's profile");
+  analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
+  choices_[sub->add_option("--planner", options_.planner, "as of plan")->type_name("NAME")] = planner_names();
+  token_count(sub);
+  sub->add_option("--threads", options_.threads, "points that are planned at a time (default: one per core)")
+      ->check(positive_count())
+      ->type_name("N");
+  sub->add_option("--json", options_.json, "also write all points to this file")->type_name("FILE.json");
+  sub->add_option("--csv", options_.csv, "also write all points to this file")->type_name("FILE.csv");
+  sub->add_option("--report", options_.report, "also draw time and money of all points as one HTML file")
+      ->type_name("FILE.html");
+  describe(sub,
+           "Plans every combination of the values that are given, each distinct one once, on all cores. Prints a table "
+           "with a mark at the points that no other one beats in time and money, and what they tell: what more nodes "
+           "give, which nodes to leave out, when ZeRO beats a pipeline. Needs no machine.",
+           {{"pptrain sweep --model Llama-3-8B --cluster \"1x dgx-h100\" --nodes dgx-h100=1..8 --price "
+             "dgx-h100=98.32USD --global-batch-size 64,128 --set planner.effort=quick",
+             "what do more nodes give"},
+            {"pptrain sweep job.toml --cluster a.toml --cluster b.toml --report sweep.html",
+             "which of two clusters is cheaper"}});
 }
 
 void CommandLine::simulate() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "asked_cluster.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/names.hpp"
@@ -158,7 +159,7 @@ Config model_job(const Options& options) {
   config.training.global_batch_size = batch_of(options, config);
   if (options.micro_batch_size) config.training.micro_batch_size = options.micro_batch_size;
   if (!config.places.contains("training.precision"))
-    chosen.insert(chosen.begin(), choose_precision(read_cluster(config.cluster.file), config));
+    chosen.insert(chosen.begin(), choose_precision(asked_cluster(options, config), config));
   if (!chosen.empty()) log_info("Not said, so taken: {}", join(chosen, "; "));
   return config;
 }

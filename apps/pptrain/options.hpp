@@ -18,7 +18,8 @@ enum class Command {
   tokenize,
   generate,
   export_model,
-  export_plan
+  export_plan,
+  sweep
 };
 
 /// What the command line says.
@@ -39,7 +40,7 @@ struct Options {
   std::string order;
   std::string trace;
   std::string tensorboard;  ///< of `report`
-  std::string report;       ///< of `plan`
+  std::string report;       ///< of `plan` and `sweep`
   std::string format = "text";
   std::string output;
   std::string sentencepiece_model;
@@ -71,8 +72,18 @@ struct Options {
   std::uint64_t seed = 1234;
   bool ignore_end_of_text = false;
   std::string precision = "fp32";
-  std::optional<double> training_tokens;  ///< of `plan`, like the next one
-  std::string calibrate;                  ///< seconds, or a run that was measured
+  std::vector<std::string> prices;  ///< NAME=AMOUNTCURRENCY, of `plan`, `sweep` and `cluster`
+  std::optional<double> mtbf;       ///< of each node, seconds; of `plan` and `sweep`
+  std::vector<std::pair<std::string, int>>
+      node_counts;                    ///< of a kind of node, in place of the cluster's; set by `sweep`
+  std::vector<std::string> clusters;  ///< of `sweep`, like the next six
+  std::vector<std::string> swept_nodes;
+  std::string swept_batches;
+  std::string swept_precisions;
+  std::string json;
+  std::string csv;
+  std::optional<double> training_tokens;  ///< of `plan` and `sweep`
+  std::string calibrate;                  ///< of `plan`: seconds, or a run that was measured
   bool analytic = false;
   bool dry_run = false;
   bool correlation = false;

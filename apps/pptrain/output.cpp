@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/files.hpp"
 #include "base/log.hpp"
+#include "cluster/node_prices.hpp"
 
 namespace pptrain {
 namespace {
@@ -72,7 +73,12 @@ std::string cluster_json(const Cluster& cluster) {
          {"link", json_of(group.link)},
          {"uplink", json_of(group.uplink)},
          {"switch", group.switch_name}});
+    nlohmann::json& written = json["node_groups"].back();
+    if (group.price) written["price_per_hour"] = *group.price;
+    if (const double watts = node_watts(group); watts > 0.0) written["watts"] = watts;
+    if (group.mtbf > 0.0) written["mtbf_seconds"] = group.mtbf;
   }
+  if (!cluster.currency.empty()) json["currency"] = cluster.currency;
   for (const Switch& s : cluster.switches) {
     json["switches"].push_back({{"name", s.name}, {"parent", s.parent}, {"uplink", json_of(s.uplink)}});
   }

@@ -21,6 +21,7 @@
 #include "output.hpp"
 #include "plan_report.hpp"
 #include "planners/describe/describe.hpp"
+#include "planners/describe/running_cost.hpp"
 #include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
 #include "planners/judge/rank_correlation.hpp"
@@ -55,7 +56,7 @@ bool names_files(const Config& config) {
 }
 
 Cluster planning_cluster(const Options& options, const Config& config) {
-  Cluster cluster = read_cluster(config.cluster.file);
+  Cluster cluster = asked_cluster(options, config);
   set_reserves(cluster, config, options.profile);
   return cluster;
 }
@@ -80,18 +81,6 @@ Cluster named_planning_cluster(const Config& config) {
   return read_cluster(config.cluster.file);
 }
 
-/// The work of the job's model; refuses --tokens where its samples are not known as tokens.
-ModelWork asked_work(const Options& options, const Config& config, const Profile& profile) {
-  ModelWork work = model_work(config, profile);
-  if (options.training_tokens && !work.tokens_per_sample) {
-    throw_bad_input({"command line: --tokens",
-                     fmt::format("how many tokens a sample of {} has is not known", profile.model),
-                     "it is no model of texts, or only its times are known",
-                     "leave it out, or say the length: --set training.sequence_length=N"});
-  }
-  return work;
-}
-
 /// The plan for people; all of it where they asked for more.
 std::string plan_text(const Plan& plan, const Instance& instance) {
   const std::string text = describe_plan(plan, instance.cluster) + describe_gradients(instance.profile);
@@ -103,6 +92,7 @@ std::string plan_text(const Plan& plan, const Instance& instance) {
 void deliver_plan(const Options& options, const Config& config, const ModelWork& work, Plan plan,
                   const Instance& instance) {
   predict_throughput(instance, work, plan, options.training_tokens);
+  predict_cost(instance, cost_question(config, work, options.training_tokens), plan);
   if (!options.report.empty()) deliver_plan_report(options, config, plan, instance);
   if (!options.output.empty()) deliver(write_plan(plan), options.output);
   if (options.format == "text") deliver(plan_text(plan, instance), "");
@@ -114,7 +104,7 @@ void deliver_search(const Options& options, const Config& config, const std::str
                     const Restrictions& restrictions) {
   const ModelWork work = asked_work(options, config, instance.profile);
   const InterruptEndsSearch interrupt;
-  const SearchResult result = shown_search(planner, config, instance, restrictions);
+  const SearchResult result = shown_search(planner, config, instance, restrictions, options.training_tokens);
   Plan plan = feasible_plan(result, planner, config, instance, restrictions);
   if (options.correlation) {
     const std::string schedule =
@@ -122,7 +112,7 @@ void deliver_search(const Options& options, const Config& config, const std::str
     plan.rank_correlations =
         correlate_with_simulator({instance, restrictions, schedule, Stop(config.planner.time_limit)});
   }
-  if (options.format == "text" && verbosity() == Verbosity::verbose) {
+  if (options.format == "text" && verbosity() == Verbosity::verbose && !result.grids.empty()) {
     deliver(describe_candidates(result, instance.cluster) + "\n", "");
   }
   deliver_plan(options, config, work, std::move(plan), instance);
@@ -134,9 +124,20 @@ void check_deliveries(const Options& options) {
   check_delivery(options.report);
 }
 
-/// From a profile and a cluster alone: no machine, any model.
-void plan_from_files(const Options& options) {
-  check_deliveries(options);
+}  // namespace
+
+ModelWork asked_work(const Options& options, const Config& config, const Profile& profile) {
+  ModelWork work = model_work(config, profile);
+  if (options.training_tokens && !work.tokens_per_sample) {
+    throw_bad_input({"command line: --tokens",
+                     fmt::format("how many tokens a sample of {} has is not known", profile.model),
+                     "it is no model of texts, or only its times are known",
+                     "leave it out, or say the length: --set training.sequence_length=N"});
+  }
+  return work;
+}
+
+PlanningJob planning_job(const Options& options) {
   Config config = planning_config(options);
   if (options.global_batch_size) config.training.global_batch_size = *options.global_batch_size;
   if (!names_files(config) || !names_model(options, config)) {
@@ -144,17 +145,28 @@ void plan_from_files(const Options& options) {
                      "neither a configuration nor --cluster with --model or --profile is given",
                      "add CONFIG.toml, or two of these options"});
   }
-  const Cluster cluster = planning_cluster(options, config);
+  Cluster cluster = planning_cluster(options, config);
   Profile profile = planning_profile(options, config, cluster);
-  const Restrictions restrictions = asked_restrictions(options, config);
+  Restrictions restrictions = asked_restrictions(options, config);
   const bool has_batch = options.global_batch_size || config.places.contains("training.global_batch_size");
   if (options.input.empty() && options.model.empty() && !has_batch) {
     throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
   }
-  const Instance instance = {profile, cluster, config.training.global_batch_size,
-                             planned_ties(options, config, profile)};
+  std::vector<Tie> ties = planned_ties(options, config, profile);
+  std::string planner = options.planner.empty() ? config.planner.name : options.planner;
+  return {std::move(config),       std::move(cluster), std::move(profile),
+          std::move(restrictions), std::move(ties),    std::move(planner)};
+}
+
+namespace {
+
+/// From a profile and a cluster alone: no machine, any model.
+void plan_from_files(const Options& options) {
+  check_deliveries(options);
+  PlanningJob job = planning_job(options);
+  auto& [config, cluster, profile, restrictions, ties, planner] = job;
+  const Instance instance = {profile, cluster, config.training.global_batch_size, ties};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
-  const std::string planner = options.planner.empty() ? config.planner.name : options.planner;
   if (!options.calibrate.empty()) calibrate_times(options.calibrate, config, planner, restrictions, instance, profile);
   if (!config.parallelism.plan.empty()) {
     deliver_plan(options, config, asked_work(options, config, instance.profile), given_plan(config, instance),
@@ -253,7 +265,8 @@ void run_plan(const Options& options) {
   const Config config = load_config(MPI_COMM_WORLD, waiter, job);
   const Model model = build_model_of(config);
   const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
-  const Machine machine = find_machine(MPI_COMM_WORLD, waiter, job, config, device);
+  Machine machine = find_machine(MPI_COMM_WORLD, waiter, job, config, device);
+  set_prices(options.prices, machine.cluster);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
   const Instance instance = {profile, machine.cluster, config.training.global_batch_size, ties_of(config, profile)};

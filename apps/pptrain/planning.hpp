@@ -2,8 +2,10 @@
 
 #include <string>
 
+#include "asked_cluster.hpp"
 #include "options.hpp"
 #include "planners/ask/restrictions.hpp"
+#include "planners/describe/throughput.hpp"
 #include "runtime/prepare.hpp"
 
 namespace pptrain {
@@ -20,7 +22,7 @@ bool names_model(const Options& options, const Config& config);
 /// Whether the configuration names all that planning without a machine needs.
 bool names_files(const Config& config);
 
-/// The cluster of a planning job from files.
+/// The cluster of a planning job from files, with the memory that is set aside on it.
 Cluster planning_cluster(const Options& options, const Config& config);
 
 /// The profile of a planning job from files: named, computed, or both.
@@ -31,6 +33,22 @@ Restrictions asked_restrictions(const Options& options, const Config& config);
 
 /// What the first and the last layer share, where the job names a model that pptrain trains.
 std::vector<Tie> planned_ties(const Options& options, const Config& config, const Profile& profile);
+
+/// A planning job that looks at no machine.
+struct PlanningJob {
+  Config config;
+  Cluster cluster;
+  Profile profile;
+  Restrictions restrictions;
+  std::vector<Tie> ties;
+  std::string planner;
+};
+
+/// Reads what configuration and options name. What is missing or contradicts itself throws `Error` (exit code 2).
+PlanningJob planning_job(const Options& options);
+
+/// The work of the job's model; refuses --tokens (`Error`, exit code 2) where its samples are not known as tokens.
+ModelWork asked_work(const Options& options, const Config& config, const Profile& profile);
 
 /// Whether `pptrain profile` measures nothing, and whether `pptrain plan` takes everything from files. A
 /// configuration that cannot be read counts as such: reading it again reports why.

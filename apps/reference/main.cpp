@@ -12,6 +12,7 @@
 #include "examples.hpp"
 #include "io/keys.hpp"
 #include "plan/keys.hpp"
+#include "planners/what_if/sweep_files.hpp"
 #include "profile/keys.hpp"
 #include "simulate/keys.hpp"
 #include "tables.hpp"
@@ -67,6 +68,15 @@ std::string simulation_page() {
          table_sections(simulation_keys::all(), Fallback::default_value);
 }
 
+std::string sweep_page() {
+  return page_head(
+             "Sweeps",
+             "What `pptrain sweep --json` writes. `--csv` has a line for each point: the values of the axes, then "
+             "the figures of `points[]`\nunder the same names, currency, front, plan and why there is none. How "
+             "to ask: [what if](../how-to/what-if.md).") +
+         table_sections(sweep_keys::all(), Fallback::default_value);
+}
+
 std::string metrics_page() {
   return page_head(
              "metrics.h5",
@@ -107,6 +117,7 @@ int main(int argc, char** argv) {
     pptrain::write(folder, "plan.md", pptrain::plan_page());
     pptrain::write(folder, "run-directory.md", pptrain::run_page());
     pptrain::write(folder, "simulation.md", pptrain::simulation_page());
+    pptrain::write(folder, "sweep.md", pptrain::sweep_page());
     pptrain::write(folder, "metrics.md", pptrain::metrics_page());
     pptrain::write(folder, "checkpoint.md", pptrain::checkpoint_page());
   } catch (const std::exception& error) {

@@ -23,6 +23,7 @@ constexpr Unit bandwidth_units[] = {{"B/s", 1},        {"kB/s", 1e3},      {"MB/
                                     {"TB/s", 1e12},    {"MiB/s", ki* ki},  {"GiB/s", ki* ki* ki}, {"bit/s", 0.125},
                                     {"kbit/s", 125.0}, {"Mbit/s", 1.25e5}, {"Gbit/s", 1.25e8},    {"Tbit/s", 1.25e11}};
 constexpr Unit second_units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}};
+constexpr Unit power_units[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}};
 constexpr Unit flop_units[] = {{"FLOP/s", 1},    {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6},
                                {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}};
 
@@ -32,6 +33,7 @@ std::span<const Unit> units_of(Quantity quantity) {
     case Quantity::bandwidth: return bandwidth_units;
     case Quantity::seconds: return second_units;
     case Quantity::flop_rate: return flop_units;
+    case Quantity::power: return power_units;
   }
   return {};
 }
@@ -43,6 +45,7 @@ std::string_view usual_unit(Quantity quantity) {
     case Quantity::bandwidth: return "GB/s";
     case Quantity::seconds: return "s";
     case Quantity::flop_rate: return "TFLOP/s";
+    case Quantity::power: return "kW";
   }
   return "";
 }
@@ -141,6 +144,7 @@ std::string_view accepted_units(Quantity quantity) {
     case Quantity::bandwidth: return "B/s, kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s";
     case Quantity::seconds: return "ns, us, ms, s, min, h";
     case Quantity::flop_rate: return "FLOP/s, kFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s";
+    case Quantity::power: return "W, kW, MW";
   }
   return "";
 }
@@ -180,6 +184,22 @@ std::string format_count(double count) {
 }
 
 std::string format_flop_rate(double flop_per_second) { return scaled(flop_per_second, flop_units, 1e-6); }
+
+std::string format_power(double watts) { return scaled(watts, power_units, 1e-6); }
+
+std::string format_energy(double kilowatt_hours) {
+  static constexpr Unit units[] = {{"Wh", 1e-3}, {"kWh", 1}, {"MWh", 1e3}, {"GWh", 1e6}, {"TWh", 1e9}};
+  return scaled(kilowatt_hours, units, 1e-9);
+}
+
+std::string format_money(double amount, const std::string& currency) {
+  if (!std::isfinite(amount)) return "-";
+  const double size = std::abs(amount);
+  if (size > 0.0 && size < 0.001) return fmt::format("{:.2e} {}", amount, currency);
+  if (size < 999.5) return fmt::format("{:.3g} {}", amount, currency);
+  if (size < 999999.5) return fmt::format("{:.0f} {}", amount, currency);
+  return fmt::format("{} {}", format_count(amount), currency);
+}
 
 std::string format_percent(double share) {
   if (!std::isfinite(share)) return "-";

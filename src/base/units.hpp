@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// What a number measures. SI base units are bytes, bytes/s, seconds, FLOP/s.
-enum class Quantity { bytes, bandwidth, seconds, flop_rate };
+/// What a number measures. SI base units are bytes, bytes/s, seconds, FLOP/s, W.
+enum class Quantity { bytes, bandwidth, seconds, flop_rate, power };
 
 /// Reads `"16 GiB"`, `"170 Gbit/s"`, `"5 us"` or `"125 TFLOP/s"` in SI base units.
 /// Nothing when the text is no finite number with a unit of this quantity.
@@ -31,6 +31,10 @@ std::string format_seconds(double seconds);             ///< "350 us", "12 s", "
 std::string format_bandwidth(double bytes_per_second);  ///< "12.5 GB/s"
 std::string format_count(double count);                 ///< "124M"
 std::string format_flop_rate(double flop_per_second);   ///< "118 GFLOP/s"
+std::string format_power(double watts);                 ///< "10.2 kW"
+std::string format_energy(double kilowatt_hours);       ///< "3.46 GWh"
+/// Text of an amount of money: three digits below 1000, whole numbers above, "1.25M" from a million on.
+std::string format_money(double amount, const std::string& currency);  ///< "98.3 USD"
 /// Text of a share, 0 to 1: "55 %", "0.3 %".
 std::string format_percent(double share);
 

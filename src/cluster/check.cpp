@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/node_prices.hpp"
 
 namespace pptrain {
 namespace {
@@ -126,6 +127,32 @@ void check_switches(const Locate& locate, const std::vector<Switch>& switches) {
   }
 }
 
+/// Prices have a currency, and what leaves a switch has a way that it leaves by.
+void check_prices(const Locate& locate, const Cluster& cluster) {
+  const auto refuse = [&](const std::string& path, const char* price) {
+    throw_bad_input({locate(path), fmt::format("{} has no currency", price),
+                     "an amount of money says nothing without one", "add currency = \"USD\" at the top of the file"});
+  };
+  const std::string& currency = cluster.currency;
+  if (!currency.empty() && !is_currency(currency)) {
+    throw_bad_input({locate("currency"), fmt::format("\"{}\" is no currency", currency),
+                     "a currency is three capital letters", "write for instance currency = \"USD\""});
+  }
+  for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
+    if (cluster.groups[i].price && currency.empty()) refuse(fmt::format("node[{}].price", i), "the price");
+  }
+  for (std::size_t i = 0; i < cluster.switches.size(); ++i) {
+    const std::string path = fmt::format("switch[{}].egress", i);
+    if (cluster.switches[i].egress == 0.0) continue;
+    if (currency.empty()) refuse(path, "the price of what leaves");
+    if (cluster.switches[i].uplink.bandwidth == 0.0) {
+      throw_bad_input({locate(path),
+                       fmt::format("the switch \"{}\" has a price and no uplink", cluster.switches[i].name),
+                       "what leaves it is what its uplink carries", "add uplink = { bandwidth = \"...\" }"});
+    }
+  }
+}
+
 }  // namespace
 
 void Cluster::check(const Locate& locate) const {
@@ -144,6 +171,7 @@ void Cluster::check(const Locate& locate) const {
   }
   check_pools(locate, groups);
   check_switches(locate, switches);
+  check_prices(locate, *this);
 }
 
 }  // namespace pptrain

@@ -47,6 +47,9 @@ struct NodeGroup {
   std::string core_pool;           ///< nodes of one pool, containers of a host, share `cores`; "": a node's are its own
   int pool_devices = 0;            ///< of all nodes of the pool; set by `Cluster::finish`
   std::vector<std::string> hosts;  ///< host name of each node where known
+  std::optional<double> price;     ///< money for an hour of one node, in the cluster's currency
+  double power = 0.0;              ///< watts of one node at full load; 0: `node_watts` says what its devices take
+  double mtbf = 0.0;               ///< mean seconds between failures of one node; 0: not known
 
   /// Devices among which `cores` are shared.
   int core_sharers() const { return core_pool.empty() ? num_devices : pool_devices; }
@@ -55,8 +58,9 @@ struct NodeGroup {
 
 struct Switch {
   std::string name;
-  Link uplink;         ///< to its parent; not given: it limits nothing
-  std::string parent;  ///< "": the root; so is a name without an entry of its own
+  Link uplink;          ///< to its parent; not given: it limits nothing
+  std::string parent;   ///< "": the root; so is a name without an entry of its own
+  double egress = 0.0;  ///< money for each GB (10^9 bytes) that leaves over the uplink
 };
 
 enum class Emulate { no, numbers, timing };
@@ -75,6 +79,8 @@ class Cluster {
  public:
   std::string name;
   Emulate emulate = Emulate::no;
+  std::string currency;            ///< of all prices, "USD"; "": none is known
+  double storage_bandwidth = 0.0;  ///< bytes per second that all nodes together write checkpoints with; 0: not known
   std::vector<DeviceKind> device_kinds;
   std::vector<NodeGroup> groups;
   std::vector<Switch> switches;

@@ -19,6 +19,9 @@ const KeyTable root = {
       "Whether ranks play the devices of the file: they compute and then wait as long as the device would take, or "
       "wait "
       "only, without tensors."},
+     {"currency", "text of three capital letters", "none", "Currency of all prices: \"USD\"."},
+     {"storage_bandwidth", "bandwidth with unit, or bytes per second", "not known",
+      "How fast all nodes together write a checkpoint, for the time that failures cost."},
      {"device", "array of tables", "", "The kinds of device, one `[[device]]` each."},
      {"node", "array of tables", "", "The groups of equal nodes, one `[[node]]` each."},
      {"switch", "array of tables", "none", "Switches with an uplink of their own, one `[[switch]]` each."}}};
@@ -63,7 +66,11 @@ const KeyTable node = {
      {"core_pool", "text", "\"\": none",
       "Nodes with the same name here, such as containers of one host, share `cores` with one another."},
      {"hosts", "text or array of texts", "not known",
-      "Host name of each node, short or with its domain: the ranks that run there drive its devices."}}};
+      "Host name of each node, short or with its domain: the ranks that run there drive its devices."},
+     {"price", "number, at least 0", "not known", "Money for an hour of one node, in the file's `currency`."},
+     {"power", "power with unit, or watts", "what the catalogue says of its devices",
+      "What one node takes at full load."},
+     {"mtbf", "time with unit, or seconds", "not known", "Mean time between failures of one node: \"10000 h\"."}}};
 
 const KeyTable devices = {"node.devices",
                           "",
@@ -85,7 +92,9 @@ const KeyTable switches = {"[[switch]]",
                            "",
                            {{"name", "text", "", "Its name, as nodes and other switches use it."},
                             {"uplink", "table", "no limit", "To the switch above, shared by all that passes it."},
-                            {"switch", "text", "\"\": the top", "Name of the switch above."}}};
+                            {"switch", "text", "\"\": the top", "Name of the switch above."},
+                            {"egress", "number, at least 0", "0",
+                             "Money for each GB (10^9 bytes) that leaves over the uplink, as between sites."}}};
 
 std::vector<KeyTable> all() { return {root, device, flops, node, devices, link, core_seconds, switches}; }
 

@@ -22,6 +22,7 @@ double most_of(Quantity quantity) {
   switch (quantity) {
     case Quantity::flop_rate: return 1e24;
     case Quantity::seconds: return 1e9;
+    case Quantity::power: return 1e9;
     default: return 1e18;
   }
 }
@@ -72,6 +73,18 @@ double seconds_at_least_zero(const TomlTable& table, const std::string& key) {
                  "correct the number or its unit");
   }
   return seconds;
+}
+
+/// An amount of money that is at least 0; nothing where it is not given.
+std::optional<double> money(const TomlTable& table, const std::string& key) {
+  constexpr double most_money = 1e12;
+  const double amount = table.number(key, 0.0);
+  if (!table.has(key)) return std::nullopt;
+  if (amount < 0.0 || amount > most_money) {
+    table.refuse(key, fmt::format("{} must be between 0 and {:g}", table.full_name(key), most_money),
+                 fmt::format("it is {:g}", amount), "write an amount of money, for instance 98.32");
+  }
+  return amount;
 }
 
 Link read_link(const TomlTable& parent, const std::string& key) {
@@ -165,6 +178,9 @@ NodeGroup read_node(const TomlTable& table) {
   group.core_seconds = read_core_seconds(table);
   group.core_pool = table.string("core_pool", "");
   group.hosts = table.strings("hosts");
+  group.price = money(table, "price");
+  group.power = positive(table, "power", Quantity::power, 0.0);
+  group.mtbf = positive(table, "mtbf", Quantity::seconds, 0.0);
   table.finish(cluster_keys::node);
   return group;
 }
@@ -174,6 +190,7 @@ Switch read_switch(const TomlTable& table) {
   result.name = table.string("name");
   result.uplink = read_link(table, "uplink");
   result.parent = table.string("switch", "");
+  result.egress = money(table, "egress").value_or(0.0);
   table.finish(cluster_keys::switches);
   return result;
 }
@@ -182,7 +199,7 @@ Switch read_switch(const TomlTable& table) {
 /// it stands in that table itself.
 std::string locate(const TomlTable& root, const std::string& path) {
   const std::size_t open = path.find('[');
-  if (open == std::string::npos) return root.where();
+  if (open == std::string::npos) return root.where(path);
   const std::vector<TomlTable> tables = root.tables(path.substr(0, open));
   const TomlTable table = tables.at(std::stoul(path.substr(open + 1)));
   const std::size_t dot = path.find('.');
@@ -208,6 +225,8 @@ Cluster cluster_of(const TomlTable& root, const std::string& source) {
   Cluster cluster;
   cluster.name = root.string("name", "cluster");
   cluster.emulate = emulate_of(root.name("emulate", {"no", "numbers", "timing"}, "no"));
+  cluster.currency = root.string("currency", "");
+  cluster.storage_bandwidth = positive(root, "storage_bandwidth", Quantity::bandwidth, 0.0);
   for (const TomlTable& table : root.tables("device")) cluster.device_kinds.push_back(read_device(table));
   for (const TomlTable& table : root.tables("node")) cluster.groups.push_back(read_node(table));
   for (const TomlTable& table : root.tables("switch")) cluster.switches.push_back(read_switch(table));

@@ -70,6 +70,9 @@ std::string node_toml(const NodeGroup& group) {
     for (const std::string& host : group.hosts) names += (names.empty() ? "" : ", ") + quote_toml(host);
     text += fmt::format("hosts = [{}]\n", names);
   }
+  if (group.price) text += fmt::format("price = {}  # an hour\n", *group.price);
+  if (group.power > 0.0) text += fmt::format("power = {}\n", quantity_toml(group.power, Quantity::power, {"kW", "W"}));
+  if (group.mtbf > 0.0) text += fmt::format("mtbf = {}\n", quantity_toml(group.mtbf, Quantity::seconds, {"h", "s"}));
   return text;
 }
 
@@ -77,6 +80,7 @@ std::string switch_toml(const Switch& s) {
   std::string text = fmt::format("\n[[switch]]\nname = {}\n", quote_toml(s.name));
   if (s.uplink.bandwidth > 0.0) text += fmt::format("uplink = {}\n", link_toml(s.uplink));
   if (!s.parent.empty()) text += fmt::format("switch = {}\n", quote_toml(s.parent));
+  if (s.egress > 0.0) text += fmt::format("egress = {}  # a GB\n", s.egress);
   return text;
 }
 
@@ -114,6 +118,11 @@ std::string write_cluster(const Cluster& cluster) {
   constexpr std::string_view emulate_names[] = {"no", "numbers", "timing"};
   std::string text = fmt::format("name = {}\nemulate = \"{}\"\n", quote_toml(cluster.name),
                                  emulate_names[static_cast<int>(cluster.emulate)]);
+  if (!cluster.currency.empty()) text += fmt::format("currency = {}\n", quote_toml(cluster.currency));
+  if (cluster.storage_bandwidth > 0.0) {
+    text += fmt::format("storage_bandwidth = {}\n",
+                        quantity_toml(cluster.storage_bandwidth, Quantity::bandwidth, {"GB/s", "MB/s"}));
+  }
   for (const DeviceKind& kind : cluster.device_kinds) text += device_toml(kind);
   for (const NodeGroup& group : cluster.groups) text += node_toml(group);
   for (const Switch& s : cluster.switches) text += switch_toml(s);
@@ -121,7 +130,7 @@ std::string write_cluster(const Cluster& cluster) {
 }
 
 std::string describe_cluster(const Cluster& cluster) {
-  Rows rows = {{"nodes", "kind", "devices", "memory", "cores", "link", "uplink", "switch"}};
+  Rows rows = {{"nodes", "kind", "devices", "memory", "cores", "link", "uplink", "price", "switch"}};
   for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
     const NodeGroup& group = cluster.groups[i];
     const auto kind = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
@@ -129,6 +138,7 @@ std::string describe_cluster(const Cluster& cluster) {
     rows.push_back({fmt::format("{} x", group.count), group.kind,
                     fmt::format("{} x {}", group.num_devices, group.device_kind), memory_text(*kind), cores_text(group),
                     link_text(group.link), link_text(group.uplink),
+                    group.price ? format_money(*group.price, cluster.currency) + "/h" : "-",
                     group.switch_name.empty() ? "-" : group.switch_name});
   }
   const auto counted = [](int number, const char* thing) {

@@ -247,8 +247,13 @@ struct ClusterConfig {
 
 struct PlannerConfig {
   std::string name = "auto";
-  double time_limit = 30.0;       ///< seconds
-  std::string effort = "normal";  ///< quick, normal, thorough
+  double time_limit = 30.0;                     ///< seconds
+  std::string effort = "normal";                ///< quick, normal, thorough
+  std::string objective = "time";               ///< what the plan is to make small: time, cost, time-cost
+  std::optional<double> max_cost;               ///< money; of `--tokens`, else of 10^9 tokens; nothing: no limit
+  std::optional<double> min_tokens_per_second;  ///< nothing: no limit
+  std::optional<double> checkpoint_time;        ///< seconds to write one; nothing: bytes over storage_bandwidth
+  std::optional<double> restart_time;           ///< seconds after a failure; nothing: those to read a checkpoint
   std::int64_t trials = 0;
   std::int64_t trial_steps = 5;
   double drift_factor = 1.3;       ///< a rank that computes this many times as long as expected has fallen behind

@@ -182,6 +182,22 @@ void visit(KeyVisitor& v, PlannerConfig& planner) {
   v.name({"effort",
           "How much planner auto may simulate: \"quick\" about a tenth of \"normal\", \"thorough\" twenty times."},
          planner.effort, {"quick", "normal", "thorough"});
+  v.name({"objective",
+          "What the plan is to make small: the time of a step, the money for it, or the product of both. Money needs "
+          "prices of all nodes; nodes that do not pay are left out."},
+         planner.objective, {"time", "cost", "time-cost"});
+  v.number_or({"max_cost",
+               "The most money that the training of `--tokens` may cost, or 10^9 tokens where no number is asked for."},
+              planner.max_cost, "none", positive());
+  v.number_or({"min_tokens_per_second", "The least speed that a plan may have."}, planner.min_tokens_per_second, "none",
+              positive());
+  v.number_or({"checkpoint_time",
+               "Seconds that writing a checkpoint takes; \"auto\": the bytes of the training state over the cluster's "
+               "storage_bandwidth."},
+              planner.checkpoint_time, "auto", positive());
+  v.number_or(
+      {"restart_time", "Seconds from a failure until the job trains again; \"auto\": as long as a checkpoint takes."},
+      planner.restart_time, "auto", not_negative());
   v.integer({"trials", "How many of the best plans run some real iterations before one is chosen; 0: none."},
             planner.trials, at_least(0));
   v.integer({"trial_steps", "Iterations of a trial, the first of which only warms up."}, planner.trial_steps,

@@ -89,7 +89,9 @@ const KeyTable predicted = {
      {"peak_bytes", "array of bytes", "", "Most memory in use, per device of the cluster."},
      {"error_band", "object", "none", "How far predictions of measured runs like this one were off."},
      {"speed", "object", "none", "What the iteration comes to, for those who compare."},
-     {"kinds", "array of objects", "none", "What devices of each kind do, as the cluster's file lists kinds."}}};
+     {"kinds", "array of objects", "none", "What devices of each kind do, as the cluster's file lists kinds."},
+     {"cost", "object", "none", "What the nodes that the plan uses cost."},
+     {"failures", "object", "none", "What failures leave of a training."}}};
 
 const KeyTable error_band = {"predicted.error_band",
                              "",
@@ -119,6 +121,38 @@ const KeyTable speed = {
       "Model FLOP per second over the peak of the devices that the plan uses, 0 to 1."},
      {"training_tokens", "number", "none", "Tokens of a training, as `--tokens` says."},
      {"training_seconds", seconds, "none", "How long they take."}}};
+
+const KeyTable cost = {
+    "predicted.cost",
+    "A node counts as a whole where the plan uses one of its devices. Money is in the cluster's `currency`, and has "
+    "what failures cost where `predicted.failures` is there.",
+    {{"nodes", "integer, at least 0", "", "Nodes that the plan uses."},
+     {"objective", "`\"time\"`, `\"cost\"` or `\"time-cost\"`", "", "What the search made small."},
+     {"currency", "text", "no prices", "Currency of all that follows."},
+     {"money_per_hour", "number", "not known", "Price of these nodes."},
+     {"egress_per_step", "number", "0", "Price of what leaves switches in a step."},
+     {"money_per_step", "number", "not known", "Price of a step."},
+     {"money_per_billion_tokens", "number", "not known", "Price of 10^9 tokens."},
+     {"watts", "number", "not known", "What these nodes take at full load."},
+     {"training", "object", "none", "A training on the tokens that `--tokens` says."}}};
+
+const KeyTable training = {"predicted.cost.training",
+                           "",
+                           {{"tokens", "number", "", "How many it sees."},
+                            {"seconds", seconds, "", "How long it takes, with what failures cost where that is known."},
+                            {"node_hours", "number", "", "The same times the nodes that the plan uses."},
+                            {"money", "number", "not known", "Its price."},
+                            {"kilowatt_hours", "number", "not known", "Its energy, at full load."}}};
+
+const KeyTable failures = {
+    "predicted.failures",
+    "",
+    {{"mtbf_seconds", seconds, "", "Mean time between failures of the nodes that the plan uses."},
+     {"checkpoint_seconds", seconds, "", "How long writing a checkpoint takes."},
+     {"restart_seconds", seconds, "", "From a failure until the job trains again."},
+     {"interval_seconds", seconds, "", "Training between two checkpoints that loses least."},
+     {"interval_steps", "integer", "", "The same in steps."},
+     {"goodput", "number", "", "Part of the time that training goes on in, 0 to 1."}}};
 
 const KeyTable kind_prediction = {
     "predicted.kinds[]",
@@ -167,19 +201,8 @@ const KeyTable alternative = {
      {"measured_seconds", seconds, "not run", "Time of a step in a trial."}}};
 
 std::vector<KeyTable> all() {
-  return {root,
-          device_kind,
-          schedule,
-          stage,
-          block,
-          predicted,
-          error_band,
-          parts,
-          speed,
-          kind_prediction,
-          search,
-          schedule_alternative,
-          rank_correlations,
+  return {root,       device_kind,     schedule, stage,    block,    predicted, error_band,           parts,
+          speed,      kind_prediction, cost,     training, failures, search,    schedule_alternative, rank_correlations,
           alternative};
 }
 

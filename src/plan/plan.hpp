@@ -110,6 +110,38 @@ struct SpeedPrediction {
   std::optional<double> training_seconds;   ///< time that these take
 };
 
+/// What failures leave of a training that writes checkpoints.
+struct FailurePrediction {
+  double mtbf_seconds = 0.0;        ///< mean time between failures of the nodes that the plan uses, together
+  double checkpoint_seconds = 0.0;  ///< of writing one
+  double restart_seconds = 0.0;     ///< from a failure until the job trains again
+  double interval_seconds = 0.0;    ///< training between two checkpoints that loses least
+  std::int64_t interval_steps = 0;  ///< the same in whole steps
+  double goodput = 1.0;             ///< part of the time that training goes on in, 0 to 1
+};
+
+/// What a training on so many tokens comes to, failures included where they are known.
+struct TrainingTotals {
+  double tokens = 0.0;
+  double seconds = 0.0;
+  double node_hours = 0.0;
+  std::optional<double> money;           ///< nothing: a node has no price
+  std::optional<double> kilowatt_hours;  ///< nothing: the power of a node is not known
+};
+
+/// What the nodes that a plan uses cost; a node counts as a whole.
+struct CostPrediction {
+  int nodes = 0;
+  std::string currency;                            ///< "": no prices
+  std::optional<double> money_per_hour;            ///< of these nodes; nothing: one of them has no price
+  double egress_per_step = 0.0;                    ///< money for what leaves switches that have such a price
+  std::optional<double> money_per_step;            ///< failures included where they are known
+  std::optional<double> money_per_billion_tokens;  ///< the same of 10^9 tokens
+  std::optional<double> watts;                     ///< at full load; nothing: not known of all of them
+  std::optional<TrainingTotals> training;          ///< on request
+  std::string objective = "time";                  ///< what the search made small
+};
+
 /// What is predicted of a plan.
 struct Prediction {
   PredictionBasis basis = PredictionBasis::estimate;  ///< of iteration, bubble and peak
@@ -123,7 +155,9 @@ struct Prediction {
   std::optional<ErrorBand> error_band = std::nullopt;  ///< of the iteration, where times are computed
   std::vector<double> stage_seconds;                   ///< of one micro-batch on each stage: t_i of AMP Eq. 4
   std::optional<SpeedPrediction> speed;
-  std::vector<KindPrediction> kinds;  ///< kinds of the cluster's devices, in the order of its file; with `speed`
+  std::vector<KindPrediction> kinds;   ///< kinds of the cluster's devices, in the order of its file; with `speed`
+  std::optional<CostPrediction> cost;  ///< where the cluster says something of it
+  std::optional<FailurePrediction> failures;  ///< where the cluster and the job say something of them
 };
 
 /// The best plan of another planner, for the reader.

@@ -151,6 +151,34 @@ ErrorBand read_error_band(const JsonNode& node) {
   return {node.at("relative").number_at_least(0.0), node.at("runs").small_integer_at_least(1), node.at("of").string()};
 }
 
+FailurePrediction read_failures(const JsonNode& node) {
+  node.allow_keys(plan_keys::failures);
+  return {node.at("mtbf_seconds").number(),    node.at("checkpoint_seconds").number(),
+          node.at("restart_seconds").number(), node.at("interval_seconds").number(),
+          node.at("interval_steps").integer(), node.at("goodput").number()};
+}
+
+CostPrediction read_cost(const JsonNode& node) {
+  node.allow_keys(plan_keys::cost);
+  CostPrediction cost;
+  cost.nodes = node.at("nodes").small_integer_at_least(0);
+  cost.objective = node.at("objective").string();
+  if (node.has("currency")) cost.currency = node.at("currency").string();
+  cost.money_per_hour = optional_number(node, "money_per_hour");
+  cost.egress_per_step = optional_number(node, "egress_per_step").value_or(0.0);
+  cost.money_per_step = optional_number(node, "money_per_step");
+  cost.money_per_billion_tokens = optional_number(node, "money_per_billion_tokens");
+  cost.watts = optional_number(node, "watts");
+  if (node.has("training")) {
+    const JsonNode training = node.at("training");
+    training.allow_keys(plan_keys::training);
+    cost.training = {training.at("tokens").number(), training.at("seconds").number(),
+                     training.at("node_hours").number(), optional_number(training, "money"),
+                     optional_number(training, "kilowatt_hours")};
+  }
+  return cost;
+}
+
 Prediction read_prediction(const JsonNode& node) {
   node.allow_keys(plan_keys::predicted);
   Prediction prediction;
@@ -171,6 +199,8 @@ Prediction read_prediction(const JsonNode& node) {
   if (node.has("kinds")) {
     for (const JsonNode& kind : node.at("kinds").elements()) prediction.kinds.push_back(read_kind_prediction(kind));
   }
+  if (node.has("cost")) prediction.cost = read_cost(node.at("cost"));
+  if (node.has("failures")) prediction.failures = read_failures(node.at("failures"));
   return prediction;
 }
 

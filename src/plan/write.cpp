@@ -93,6 +93,36 @@ Json kind_prediction_json(const KindPrediction& kind) {
   return json;
 }
 
+Json failures_json(const FailurePrediction& failures) {
+  return {{"mtbf_seconds", json_number(failures.mtbf_seconds)},
+          {"checkpoint_seconds", json_number(failures.checkpoint_seconds)},
+          {"restart_seconds", json_number(failures.restart_seconds)},
+          {"interval_seconds", json_number(failures.interval_seconds)},
+          {"interval_steps", failures.interval_steps},
+          {"goodput", json_number(failures.goodput)}};
+}
+
+Json training_json(const TrainingTotals& training) {
+  Json json = {{"tokens", json_number(training.tokens)},
+               {"seconds", json_number(training.seconds)},
+               {"node_hours", json_number(training.node_hours)}};
+  add_number(json, "money", training.money);
+  add_number(json, "kilowatt_hours", training.kilowatt_hours);
+  return json;
+}
+
+Json cost_json(const CostPrediction& cost) {
+  Json json = {{"nodes", cost.nodes}, {"objective", cost.objective}};
+  if (!cost.currency.empty()) json["currency"] = cost.currency;
+  add_number(json, "money_per_hour", cost.money_per_hour);
+  if (cost.egress_per_step > 0.0) json["egress_per_step"] = json_number(cost.egress_per_step);
+  add_number(json, "money_per_step", cost.money_per_step);
+  add_number(json, "money_per_billion_tokens", cost.money_per_billion_tokens);
+  add_number(json, "watts", cost.watts);
+  if (cost.training) json["training"] = training_json(*cost.training);
+  return json;
+}
+
 Json prediction_json(const Prediction& prediction) {
   Json estimates = Json::object();
   for (const auto& [name, seconds] : prediction.estimates) estimates[name] = json_number(seconds);
@@ -112,6 +142,8 @@ Json prediction_json(const Prediction& prediction) {
   }
   if (prediction.speed) json["speed"] = speed_json(*prediction.speed);
   for (const KindPrediction& kind : prediction.kinds) json["kinds"].push_back(kind_prediction_json(kind));
+  if (prediction.cost) json["cost"] = cost_json(*prediction.cost);
+  if (prediction.failures) json["failures"] = failures_json(*prediction.failures);
   return json;
 }
 

@@ -12,16 +12,6 @@ namespace {
 
 constexpr std::size_t most_parts = 8;
 
-/// Seconds of all layers for one sample on a device of a node group.
-double sample_seconds(const Instance& instance, int group) {
-  const int kind = instance.cluster.kind_index_of_group(group);
-  double sum = 0.0;
-  for (int layer = 0; layer < instance.profile.num_layers(); ++layer) {
-    sum += device_seconds(instance, kind, layer, 1, 1.0).total();
-  }
-  return sum;
-}
-
 /// The groups of nodes, those with the fastest devices first.
 std::vector<int> fastest_first(const Instance& instance) {
   std::vector<int> groups(instance.cluster.groups.size());
@@ -30,21 +20,6 @@ std::vector<int> fastest_first(const Instance& instance) {
   for (const int group : groups) seconds.push_back(sample_seconds(instance, group));
   std::stable_sort(groups.begin(), groups.end(), [&seconds](int a, int b) { return seconds[a] < seconds[b]; });
   return groups;
-}
-
-/// The cluster with other numbers of nodes of each group: of fewer the first ones; a group of 0 is left out.
-Cluster with_nodes(const Cluster& cluster, const std::vector<int>& nodes) {
-  Cluster other = cluster;
-  other.groups.clear();
-  for (std::size_t g = 0; g < nodes.size(); ++g) {
-    if (nodes[g] == 0) continue;
-    NodeGroup group = cluster.groups[g];
-    group.count = nodes[g];
-    if (group.hosts.size() > static_cast<std::size_t>(group.count)) group.hosts.resize(group.count);
-    other.groups.push_back(group);
-  }
-  other.finish(cluster.name);
-  return other;
 }
 
 /// The numbers of nodes of each group, times a number.
@@ -82,6 +57,29 @@ OnFewerNodes on_part(const std::string& planner, const Instance& instance, const
 
 }  // namespace
 
+double sample_seconds(const Instance& instance, int group) {
+  const int kind = instance.cluster.kind_index_of_group(group);
+  double sum = 0.0;
+  for (int layer = 0; layer < instance.profile.num_layers(); ++layer) {
+    sum += device_seconds(instance, kind, layer, 1, 1.0).total();
+  }
+  return sum;
+}
+
+Cluster with_nodes(const Cluster& cluster, const std::vector<int>& nodes) {
+  Cluster other = cluster;
+  other.groups.clear();
+  for (std::size_t g = 0; g < nodes.size(); ++g) {
+    if (nodes[g] == 0) continue;
+    NodeGroup group = cluster.groups[g];
+    group.count = nodes[g];
+    if (group.hosts.size() > static_cast<std::size_t>(group.count)) group.hosts.resize(group.count);
+    other.groups.push_back(group);
+  }
+  other.finish(cluster.name);
+  return other;
+}
+
 std::optional<MoreNodes> nodes_that_suffice(const std::string& planner, const Instance& instance,
                                             const Restrictions& restrictions, const std::string& source,
                                             const Stop& stop) {
@@ -103,14 +101,17 @@ std::optional<MoreNodes> nodes_that_suffice(const std::string& planner, const In
 }
 
 std::vector<std::vector<int>> growing_parts(const Instance& instance, std::size_t most) {
-  const std::vector<int> order = fastest_first(instance);
-  const int all = instance.cluster.num_nodes();
+  return growing_parts(instance.cluster, fastest_first(instance), most);
+}
+
+std::vector<std::vector<int>> growing_parts(const Cluster& cluster, const std::vector<int>& groups, std::size_t most) {
+  const int all = cluster.num_nodes();
   std::vector<std::vector<int>> parts;
-  std::vector<int> nodes(instance.cluster.groups.size(), 0);
+  std::vector<int> nodes(cluster.groups.size(), 0);
   int wanted = 1;
   int taken = 0;
-  for (const int group : order) {
-    const int count = instance.cluster.groups[static_cast<std::size_t>(group)].count;
+  for (const int group : groups) {
+    const int count = cluster.groups[static_cast<std::size_t>(group)].count;
     for (int i = 1; i <= count; ++i) {
       ++nodes[static_cast<std::size_t>(group)];
       ++taken;

@@ -24,6 +24,12 @@ std::optional<MoreNodes> nodes_that_suffice(const std::string& planner, const In
                                             const Restrictions& restrictions, const std::string& source,
                                             const Stop& stop);
 
+/// The cluster with other numbers of nodes of each group: of fewer the first ones; a group of 0 is left out.
+Cluster with_nodes(const Cluster& cluster, const std::vector<int>& nodes);
+
+/// Seconds of all layers for one sample on a device of a node group.
+double sample_seconds(const Instance& instance, int group);
+
 /// What a job takes on a part of a cluster.
 struct OnFewerNodes {
   std::vector<int> nodes;                   ///< how many of each node group of the cluster
@@ -36,6 +42,8 @@ struct OnFewerNodes {
 /// Numbers of nodes of each group to look at, from one node to all of them, at most `most` and a few more: the nodes
 /// with the fastest devices come first, by the time of all layers for one sample; every group is once complete.
 std::vector<std::vector<int>> growing_parts(const Instance& instance, std::size_t most);
+/// The same with the groups in the order `groups`.
+std::vector<std::vector<int>> growing_parts(const Cluster& cluster, const std::vector<int>& groups, std::size_t most);
 
 /// What the planner called `planner` finds for growing parts of the instance's cluster. A plan for some nodes is one
 /// for more of them too, so no part takes longer than those before it. The last entry is the whole cluster, which takes

@@ -27,14 +27,6 @@ std::vector<const Planner*> make_planners() {
   return all;
 }
 
-void check_planner_name(const std::string& name, const std::string& source) {
-  const std::vector<std::string>& known = planner_names();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  const std::string nearest = nearest_name(name, known);
-  throw_bad_input({source, fmt::format("unknown planner \"{}\"", name), "this version has " + join(known),
-                   nearest.empty() ? "name one of these" : fmt::format("did you mean \"{}\"?", nearest)});
-}
-
 /// The planners that are always shown beside the chosen one.
 std::vector<std::string> others_beside(const std::string& name) {
   std::vector<std::string> others = {"data-parallel", "megatron"};
@@ -122,6 +114,14 @@ std::vector<Beside> plans_beside(const std::string& name, const SearchSpace& spa
 }
 
 }  // namespace
+
+void check_planner_name(const std::string& name, const std::string& source) {
+  const std::vector<std::string>& known = planner_names();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  const std::string nearest = nearest_name(name, known);
+  throw_bad_input({source, fmt::format("unknown planner \"{}\"", name), "this version has " + join(known),
+                   nearest.empty() ? "name one of these" : fmt::format("did you mean \"{}\"?", nearest)});
+}
 
 const std::vector<const Planner*>& planners() {
   static const std::vector<const Planner*> all = make_planners();

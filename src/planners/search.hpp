@@ -14,6 +14,9 @@ const Planner& planner_called(const std::string& name);
 /// Their names and "all", for messages.
 const std::vector<std::string>& planner_names();
 
+/// Refuses (`Error`, exit code 2) a name that no planner has.
+void check_planner_name(const std::string& name, const std::string& source);
+
 /// The checks of `search_plan` that look at no time of a layer: an unknown name, restrictions that contradict each
 /// other or the instance. Throws `Error` (exit code 2) with `source` as the place.
 void check_search(const std::string& name, const Instance& instance, const Restrictions& restrictions,

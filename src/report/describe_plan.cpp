@@ -91,6 +91,21 @@ json speed_document(const SpeedPrediction& speed) {
           {"training_seconds", optional_number(speed.training_seconds)}};
 }
 
+json cost_document(const Prediction& predicted) {
+  const CostPrediction& cost = *predicted.cost;
+  json document = {{"nodes", cost.nodes},
+                   {"currency", cost.currency},
+                   {"money_per_hour", optional_number(cost.money_per_hour)},
+                   {"money_per_billion_tokens", optional_number(cost.money_per_billion_tokens)},
+                   {"watts", optional_number(cost.watts)}};
+  if (!cost.training) return document;
+  document["training"] = {{"seconds", cost.training->seconds},
+                          {"node_hours", cost.training->node_hours},
+                          {"money", optional_number(cost.training->money)},
+                          {"kilowatt_hours", optional_number(cost.training->kilowatt_hours)}};
+  return document;
+}
+
 json kinds_document(const std::vector<KindPrediction>& kinds) {
   json list = json::array();
   for (const KindPrediction& kind : kinds) {
@@ -122,6 +137,14 @@ json plan_document(const PlanOfRun& of_run, const Profile& profile) {
   for (const Stage& stage : plan.stages) document["stages"].push_back(stage_document(stage, profile));
   if (plan.predicted) document["predicted"] = predicted_document(*plan.predicted);
   if (plan.predicted && plan.predicted->speed) document["predicted"]["speed"] = speed_document(*plan.predicted->speed);
+  if (plan.predicted && plan.predicted->cost) document["predicted"]["cost"] = cost_document(*plan.predicted);
+  if (plan.predicted && plan.predicted->failures) {
+    const FailurePrediction& failures = *plan.predicted->failures;
+    document["predicted"]["failures"] = {{"mtbf", failures.mtbf_seconds},
+                                         {"interval", failures.interval_seconds},
+                                         {"steps", failures.interval_steps},
+                                         {"goodput", failures.goodput}};
+  }
   if (plan.predicted) document["predicted"]["kinds"] = kinds_document(plan.predicted->kinds);
   document["alternatives"] = json::array();
   for (const Alternative& other : plan.alternatives) {

@@ -34,21 +34,31 @@ std::string embedded(const nlohmann::json& document) {
   return text;
 }
 
-}  // namespace
-
-std::string report_page(const nlohmann::json& document) {
+/// The page with a title, scripts behind the library of charts, and a document for them.
+std::string filled_page(const std::string& title, std::initializer_list<const char*> scripts,
+                        const nlohmann::json& document) {
   std::string page = page_files::page_html;
-  replace(page, "@TITLE@", escaped(document.at("job").at("name").get<std::string>()));
+  replace(page, "@TITLE@", escaped(title));
   replace(page, "@STYLE@", page_files::page_css);
   replace(page, "@LIBRARY@", page_files::d3_js);
   std::string script;
-  for (const char* file : {page_files::charts_js, page_files::sections_js, page_files::plan_js, page_files::pipeline_js,
-                           page_files::page_js}) {
-    script += file;
-  }
+  for (const char* file : scripts) script += file;
   replace(page, "@SCRIPT@", script);
   replace(page, "@DATA@", embedded(document));
   return page;
+}
+
+}  // namespace
+
+std::string report_page(const nlohmann::json& document) {
+  return filled_page(document.at("job").at("name").get<std::string>(),
+                     {page_files::charts_js, page_files::sections_js, page_files::plan_js, page_files::pipeline_js,
+                      page_files::page_js},
+                     document);
+}
+
+std::string sweep_page(const nlohmann::json& document) {
+  return filled_page("What if", {page_files::charts_js, page_files::sweep_js}, document);
 }
 
 }  // namespace pptrain

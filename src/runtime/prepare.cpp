@@ -18,9 +18,11 @@
 #include "model/check.hpp"
 #include "plan/match.hpp"
 #include "planners/describe/describe.hpp"
+#include "planners/describe/running_cost.hpp"
 #include "planners/describe/throughput.hpp"
 #include "planners/given_plan.hpp"
 #include "planners/judge/contenders.hpp"
+#include "planners/objective.hpp"
 #include "planners/other_nodes.hpp"
 #include "probe/core_pools.hpp"
 #include "probe/discover.hpp"
@@ -321,11 +323,18 @@ void print_plan(const JobOptions& options, const std::string& text) {
   options.dry_run ? print_result(text) : print_step(text);
 }
 
+/// Adds speed and cost to what is predicted of a plan.
+void predict_figures(const Config& config, const Instance& instance, Plan& plan) {
+  const ModelWork work = model_work(config, instance.profile);
+  predict_throughput(instance, work, plan);
+  predict_cost(instance, cost_question(config, work, {}), plan);
+}
+
 Plan printed_plan(const JobOptions& options, const Config& config, const Instance& instance) {
   const std::string& path = config.parallelism.plan;
   check_plan_devices(read_plan(path), instance.cluster, path);
   Plan plan = given_plan(config, instance);
-  predict_throughput(instance, model_work(config, instance.profile), plan);
+  predict_figures(config, instance, plan);
   print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
   print_detail(describe_plan_in_full(plan, instance.cluster));
   return plan;
@@ -334,7 +343,7 @@ Plan printed_plan(const JobOptions& options, const Config& config, const Instanc
 /// The best plan, and for trials the next best ones.
 std::vector<Plan> searched_plans(const JobOptions& options, const Config& config, const Instance& instance) {
   SearchResult result = shown_search(config.planner.name, config, instance, restrictions_of(config));
-  if (result.plan) predict_throughput(instance, model_work(config, instance.profile), *result.plan);
+  if (result.plan) predict_figures(config, instance, *result.plan);
   if (!result.grids.empty()) print_detail(describe_candidates(result, instance.cluster) + "\n");
   const Plan& plan = feasible_plan(result, config.planner.name, config, instance, restrictions_of(config));
   print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
@@ -345,10 +354,12 @@ std::vector<Plan> searched_plans(const JobOptions& options, const Config& config
 }  // namespace
 
 SearchResult shown_search(const std::string& planner, const Config& config, const Instance& instance,
-                          const Restrictions& restrictions) {
+                          const Restrictions& restrictions, std::optional<double> training_tokens) {
+  const CostQuestion question = cost_question(config, model_work(config, instance.profile), training_tokens);
   SearchProgress progress;
   const SearchDisplay display(progress);
-  return search_plan(planner, instance, restrictions, config.source, Stop(config.planner.time_limit), &progress);
+  return search_by_objective(planner, instance, restrictions, objective_of(config), question, config.source,
+                             Stop(config.planner.time_limit), &progress);
 }
 
 const Plan& feasible_plan(const SearchResult& result, const std::string& planner, const Config& config,

@@ -84,9 +84,10 @@ Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options
 std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
                                const Machine& machine, const Profile& profile);
 
-/// `search_plan` within `[planner] time_limit`; one that takes long shows how far it is on standard error.
+/// `search_by_objective` within `[planner] time_limit`; one that takes long shows how far it is on standard error.
+/// `training_tokens`: that `[planner] max_cost` is for, where they are known.
 SearchResult shown_search(const std::string& planner, const Config& config, const Instance& instance,
-                          const Restrictions& restrictions);
+                          const Restrictions& restrictions, std::optional<double> training_tokens = {});
 
 /// FLOP per second that all devices of the cluster can reach in this precision, cores shared by devices counted once; 0
 /// where that is not known of all of them.

@@ -36,6 +36,19 @@ TEST_CASE("numbers are printed for people") {
   CHECK(format_duration(59.6) == "1:00");
 }
 
+TEST_CASE("money, power and energy are printed for people") {
+  CHECK(format_money(98.324, "USD") == "98.3 USD");
+  CHECK(format_money(0.0, "EUR") == "0 EUR");
+  CHECK(format_money(0.00012, "EUR") == "1.20e-04 EUR");
+  CHECK(format_money(123456.7, "USD") == "123457 USD");
+  CHECK(format_money(1.25e6, "USD") == "1.25M USD");
+  CHECK(format_money(std::nan(""), "USD") == "-");
+  CHECK(format_power(5600.0) == "5.6 kW");
+  CHECK(format_energy(0.5) == "500 Wh");
+  CHECK(format_energy(15100.0) == "15.1 MWh");
+  CHECK(parse_quantity("10.2 kW", Quantity::power) == 10200.0);
+}
+
 TEST_CASE("seconds take the unit that they fill after rounding") {
   CHECK(format_seconds(0.0) == "0 s");
   CHECK(format_seconds(-0.0) == "0 s");

@@ -25,7 +25,12 @@ const std::string everything = R"({
      "precision": "bf16", "model_flops_utilization": 0.5, "training_tokens": 1e9, "training_seconds": 1e8},
    "kinds": [{"kind": "d", "devices": 2, "used": 2, "memory_bytes": 10, "reserve_bytes": 1, "computing": 0.5,
      "waiting": 0.25, "idle": 0.25, "flop_per_second": 1e9, "peak_flop_per_second": 2e9,
-     "model_flops_utilization": 0.5}]},
+     "model_flops_utilization": 0.5}],
+   "cost": {"nodes": 1, "objective": "cost", "currency": "EUR", "money_per_hour": 10, "egress_per_step": 0.1,
+     "money_per_step": 0.3, "money_per_billion_tokens": 100, "watts": 5000,
+     "training": {"tokens": 1e9, "seconds": 1e8, "node_hours": 3e4, "money": 1e5, "kilowatt_hours": 1e4}},
+   "failures": {"mtbf_seconds": 1e6, "checkpoint_seconds": 60, "restart_seconds": 120, "interval_seconds": 1e4,
+     "interval_steps": 100, "goodput": 0.97}},
  "search": {"candidates": 1, "seconds": 1, "complete": true,
    "schedules": [{"schedule": {"name": "gpipe"}, "iteration_seconds": null, "why_not": "too large"}],
    "rank_correlations": {"plans": 1, "forms": {"amp": 1}}},
@@ -45,6 +50,9 @@ TEST_CASE("keys of a plan are those that are described", "[keys]") {
       {"/predicted/parts", plan_keys::parts},
       {"/predicted/speed", plan_keys::speed},
       {"/predicted/kinds/0", plan_keys::kind_prediction},
+      {"/predicted/cost", plan_keys::cost},
+      {"/predicted/cost/training", plan_keys::training},
+      {"/predicted/failures", plan_keys::failures},
       {"/search", plan_keys::search},
       {"/search/schedules/0", plan_keys::schedule_alternative},
       {"/search/rank_correlations", plan_keys::rank_correlations},
@@ -53,6 +61,8 @@ TEST_CASE("keys of a plan are those that are described", "[keys]") {
     check_key_table(document, pointer, table, parse_plan, {"zero_groups"});  // a stage has these or blocks
   }
   CHECK(plan_keys::all().size() == places.size());
+  const Json written = parse_json(write_plan(parse_plan(everything, "file")), "written");
+  for (const char* key : {"cost", "failures"}) CHECK(written["predicted"][key] == document["predicted"][key]);
 }
 
 }  // namespace

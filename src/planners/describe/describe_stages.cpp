@@ -8,6 +8,7 @@
 #include "base/screen.hpp"
 #include "base/text_table.hpp"
 #include "base/units.hpp"
+#include "planners/describe/describe_summary.hpp"
 
 namespace pptrain {
 namespace {
@@ -321,7 +322,10 @@ std::string unused_text(const Plan& plan, const Cluster& cluster) {
   }
   if (unused.empty()) return "";
   const std::string devices = (unused.size() == 1 ? "device " : "devices ") + ranges(unused);
-  const std::string text = devices + " left out: the iteration is no faster with more";
+  const std::string better = better_text(plan);
+  const std::string text =
+      devices + (better == "is faster" ? " left out: the iteration is no faster with more"
+                                       : " left out: no plan that was found " + better + " with more");
   return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
 }
 

@@ -9,6 +9,7 @@
 #include "base/screen.hpp"
 #include "base/text_table.hpp"
 #include "base/units.hpp"
+#include "planners/describe/running_cost.hpp"
 
 namespace pptrain {
 namespace {
@@ -31,8 +32,6 @@ std::string flop_text(const SpeedPrediction& speed) {
   }
   return speed.flop_source == "layers" ? text : text + " (6 FLOP per parameter and token)";
 }
-
-std::string training_text(double seconds) { return fmt::format("{:.3g} days", seconds / 86400.0); }
 
 /// What drivers and libraries have of each device; "" where no kind has a reserve.
 std::string reserve_text(const Prediction& prediction) {
@@ -66,6 +65,19 @@ std::string tokens_text(double tokens) {
   return text + " tokens";
 }
 
+void add_cost(Rows& rows, const Prediction& prediction) {
+  const CostPrediction cost = prediction.cost.value_or(CostPrediction());
+  if (const std::string text = cost_text(cost); !text.empty()) rows.push_back({"cost", text});
+  const SpeedPrediction& speed = *prediction.speed;
+  const bool with_failures = prediction.failures && prediction.failures->interval_steps > 0;
+  if (cost.training) {
+    rows.push_back({tokens_text(cost.training->tokens), training_text(cost, with_failures)});
+  } else if (speed.training_tokens) {
+    // A plan that was read from a file may say no more.
+    rows.push_back({tokens_text(*speed.training_tokens), days_text(*speed.training_seconds)});
+  }
+}
+
 std::vector<bool> used_devices(const Plan& plan, const Cluster& cluster) {
   std::vector<bool> used(static_cast<std::size_t>(cluster.num_devices()), false);
   for (const Stage& stage : plan.stages) {
@@ -76,7 +88,19 @@ std::vector<bool> used_devices(const Plan& plan, const Cluster& cluster) {
   return used;
 }
 
-/// "the 4 t4" and "the 2 nodes 8 x A100": kinds, and groups of nodes of the other kinds, of which no device is used.
+/// A sentence that names what no stage uses; after a search it says that no faster plan with these devices was found.
+std::string left_out_text(const Plan& plan, const Cluster& cluster) {
+  const std::vector<std::string> names = groups_left_out(plan, cluster);
+  if (names.empty()) return "";
+  const bool is_searched = plan.search_candidates > 0;
+  const std::string text = is_searched ? fmt::format("leave out {}: no plan that was found {} with them",
+                                                     join(names, " and "), better_text(plan))
+                                       : fmt::format("the plan leaves out {}", join(names, " and "));
+  return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
+}
+
+}  // namespace
+
 std::vector<std::string> groups_left_out(const Plan& plan, const Cluster& cluster) {
   const std::vector<bool> used = used_devices(plan, cluster);
   std::vector<int> of_kind(cluster.device_kinds.size(), 0);
@@ -104,18 +128,11 @@ std::vector<std::string> groups_left_out(const Plan& plan, const Cluster& cluste
   return names;
 }
 
-/// A sentence that names what no stage uses; after a search it says that no faster plan with these devices was found.
-std::string left_out_text(const Plan& plan, const Cluster& cluster) {
-  const std::vector<std::string> names = groups_left_out(plan, cluster);
-  if (names.empty()) return "";
-  const bool is_searched = plan.search_candidates > 0;
-  const std::string text =
-      is_searched ? fmt::format("leave out {}: no plan that was found is faster with them", join(names, " and "))
-                  : fmt::format("the plan leaves out {}", join(names, " and "));
-  return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
+std::string better_text(const Plan& plan) {
+  const std::string objective = plan.predicted && plan.predicted->cost ? plan.predicted->cost->objective : "time";
+  if (objective == "time") return "is faster";
+  return objective == "cost" ? "costs less" : "has a smaller product of time and money";
 }
-
-}  // namespace
 
 std::string summary_text(const Plan& plan, const Cluster& cluster) {
   if (!plan.predicted || !plan.predicted->speed) return "";
@@ -124,9 +141,8 @@ std::string summary_text(const Plan& plan, const Cluster& cluster) {
   Rows rows = {{"throughput", throughput_text(speed)}};
   if (prediction.error_band) rows.push_back({"error", band_text(*prediction.error_band)});
   if (speed.flop_per_second) rows.push_back({"model FLOP/s", flop_text(speed)});
-  if (speed.training_tokens) {
-    rows.push_back({tokens_text(*speed.training_tokens), training_text(*speed.training_seconds)});
-  }
+  if (prediction.failures) rows.push_back({"failures", failures_text(*prediction.failures)});
+  add_cost(rows, prediction);
   if (const std::string reserve = reserve_text(prediction); !reserve.empty()) rows.push_back({"reserved", reserve});
   add_kinds(rows, prediction);
   return align(rows) + left_out_text(plan, cluster);

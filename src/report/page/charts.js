@@ -75,6 +75,29 @@ function table(caption, columns, rows, chosen = () => false, compact = false) {
       make("thead", {}, make("tr", {}, ...columns.map(column => cell(column, column.title, "th", "col")))), body));
 }
 
+// --- sections ----------------------------------------------------------------------------------
+
+const main = document.getElementById("main");
+
+function section(id, title, ...children) {
+  const element = make("section", { id, "aria-labelledby": id + "-title" }, make("h2", { id: id + "-title" }, title), ...children);
+  main.append(element);
+  document.getElementById("contents").append(make("li", {}, make("a", { href: "#" + id }, title)));
+  return element;
+}
+
+const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
+function watchTheme() {
+  const theme = document.getElementById("theme");
+  theme.addEventListener("change", () => {
+    if (theme.value) document.documentElement.dataset.theme = theme.value;
+    else delete document.documentElement.dataset.theme;
+  });
+}
+
+// --- figures -----------------------------------------------------------------------------------
+
 // About what a text takes in the font of the charts, at so many pixels.
 const textWidth = (text, size = 11.5) => .56 * size * text.length;
 

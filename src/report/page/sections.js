@@ -3,21 +3,12 @@
 // A plan that nothing has run by has neither series nor ranks.
 const data = { ranks: [], drift: [], experts: null, environment: {}, evaluation: { step: [], loss: [] }, series: { step: [] }, fewer_nodes: [],
   ...JSON.parse(document.getElementById("data").textContent) };
-const main = document.getElementById("main");
 const lastPlan = data.plans[data.plans.length - 1];
 const predicted = lastPlan.predicted;
 const deviceOf = new Map(data.nodes.flatMap(node => node.devices.map(device => [device.id, { ...device, node }])));
 const rankOf = new Map(data.ranks.filter(rank => rank.device !== undefined).map(rank => [rank.device, rank]));
 
-function section(id, title, ...children) {
-  const element = make("section", { id, "aria-labelledby": id + "-title" }, make("h2", { id: id + "-title" }, title), ...children);
-  main.append(element);
-  document.getElementById("contents").append(make("li", {}, make("a", { href: "#" + id }, title)));
-  return element;
-}
-
 const latest = series => series === null ? null : [...series.mean].reverse().find(value => value !== null) ?? null;
-const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
 function beside(measured, expected) {
   const ratio = measured / expected;
@@ -35,11 +26,7 @@ function head() {
   document.getElementById("about").textContent = `${what} of ${job.model} on ${job.cluster || "this machine"}: ` +
     `${plural(job.devices, "device")} in ${plural(job.nodes, "node")}, ${plural(job.global_batch_size, "sample")} a step.` +
     (job.directory ? ` ${job.directory}` : "");
-  const theme = document.getElementById("theme");
-  theme.addEventListener("change", () => {
-    if (theme.value) document.documentElement.dataset.theme = theme.value;
-    else delete document.documentElement.dataset.theme;
-  });
+  watchTheme();
 }
 
 function progressText() {
@@ -59,6 +46,27 @@ function tileList() {
 
 const fullestExpected = () => Math.max(0, ...data.nodes.flatMap(node => node.devices.map(device => device.predicted_bytes || 0)));
 
+const money = value => Math.abs(value) >= 999.5 ? String(Math.round(value)) : digits(value, 3);
+
+// How long a training takes, and what it costs.
+function trainingTexts(speed) {
+  const training = predicted.cost && predicted.cost.training;
+  if (!training) return [seconds(speed.training_seconds), ""];
+  return [seconds(training.seconds), [`${count(training.node_hours)} node-hours`,
+    training.money === null ? null : `${money(training.money)} ${predicted.cost.currency}`,
+    training.kilowatt_hours === null ? null : `${count(1000 * training.kilowatt_hours)}Wh`].filter(Boolean).join(", ")];
+}
+
+function costTiles(tile) {
+  const { cost, failures } = predicted;
+  if (cost && cost.money_per_hour !== null) {
+    tile("Cost", `${money(cost.money_per_hour)} ${cost.currency}/h`, [`${plural(cost.nodes, "node")}`,
+      cost.money_per_billion_tokens === null ? null : `${money(cost.money_per_billion_tokens)} ${cost.currency} per 10^9 tokens`].filter(Boolean).join(", "));
+  }
+  if (failures && failures.steps > 0) tile("Goodput", percent(failures.goodput),
+    `a failure in ${seconds(failures.mtbf)}, a checkpoint every ${plural(failures.steps, "step")}`);
+}
+
 function planTiles(tile) {
   tile("Step, predicted", seconds(predicted.iteration_seconds), predicted.simulated ? "by simulation" : "by a formula");
   if (predicted.lower_bound_seconds > 0) tile("Above the lower bound", percent(predicted.iteration_seconds / predicted.lower_bound_seconds - 1),
@@ -69,8 +77,9 @@ function planTiles(tile) {
     tile("Speed", tokens ? `${count(speed.tokens_per_second)} tokens/s` : `${count(speed.samples_per_second)} samples/s`,
       tokens ? `${count(speed.samples_per_second)} samples/s` : "");
     if (speed.utilization !== null) tile("Model FLOP utilisation", percent(speed.utilization), `of the ${speed.precision} peak of the devices used`);
-    if (speed.training_seconds !== null) tile(`Training on ${count(speed.training_tokens)} tokens`, seconds(speed.training_seconds), "");
+    if (speed.training_seconds !== null) tile(`Training on ${count(speed.training_tokens)} tokens`, ...trainingTexts(speed));
   }
+  costTiles(tile);
   const used = data.nodes.flatMap(node => node.devices).filter(device => placeOf.has(device.id)).length;
   tile("Devices used", `${used} of ${data.job.devices}`, `computing ${percent(1 - predicted.bubble_fraction)} of the step`);
   if (fullestExpected() > 0) tile("Memory of the fullest device", bytes(fullestExpected()), "");

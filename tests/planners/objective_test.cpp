@@ -1,0 +1,174 @@
+#include "planners/objective.hpp"
+
+#include "cost/instances.hpp"
+#include "support/catch.hpp"
+#include "support/complaint.hpp"
+
+namespace pptrain {
+namespace {
+
+/// Four layers of a second per pass and sample on "v", two on "t".
+Profile profile_of_two_kinds() {
+  Profile profile;
+  for (int l = 0; l < 4; ++l) profile.layers.push_back(layer(fmt::format("{}", l), 1, 1, 1));
+  add_kind(profile, "t", 2.0);
+  profile.model = "made";
+  return profile;
+}
+
+/// A node of a device "v" and one of a device "t", for so much an hour.
+Cluster priced(double price_of_v, double price_of_t) {
+  Cluster cluster = nodes_of(1, 1, 1e12);
+  add_slow_node(cluster, 1, 1e12);
+  cluster.currency = "USD";
+  cluster.groups[0].price = price_of_v;
+  cluster.groups[1].price = price_of_t;
+  cluster.finish("made");
+  return cluster;
+}
+
+struct Asked {
+  Objective objective;
+  CostQuestion question;
+  double price_of_v = 10.0;
+  double price_of_t = 1.0;
+};
+
+SearchResult search(const Asked& asked) {
+  const Profile profile = profile_of_two_kinds();
+  const Cluster cluster = priced(asked.price_of_v, asked.price_of_t);
+  const Instance instance = {profile, cluster, 8};
+  return search_by_objective("auto", instance, {}, asked.objective, asked.question, "test");
+}
+
+Objective objective(const std::string& name) {
+  Objective asked;
+  asked.name = name;
+  asked.max_cost_place = "max_cost";
+  asked.min_tokens_place = "min_tokens_per_second";
+  return asked;
+}
+
+/// Whether devices 0, "v", and 1, "t", are used.
+std::vector<bool> devices_used(const SearchResult& result) { return used_nodes(priced(1, 1), *result.plan); }
+
+TEST_CASE("the objective decides which nodes pay", "[planners][objective]") {
+  const CostQuestion question = {10.0, {}, {}, {}};
+  // On "v" alone a step takes 96 s, on "t" alone 192 s, on both about 64 s.
+  CHECK(devices_used(search({objective("time"), question})) == std::vector<bool>{true, true});
+  const SearchResult cheap = search({objective("cost"), question});
+  CHECK(devices_used(cheap) == std::vector<bool>{false, true});
+  CHECK(cheap.plan->predicted->iteration_seconds == Approx(192.0));
+  CHECK(*cheap.plan->predicted->cost->money_per_step == Approx(192.0 / 3600.0));
+  CHECK(cheap.plan->predicted->peak_bytes.size() == 2);
+  CHECK(cheap.plan->predicted->peak_bytes[0] == 0.0);
+  CHECK(cheap.plan->predicted->lower_bound_seconds <= 64.0 * (1.0 + 1e-9));
+  // With equal prices for equal work the faster device is as cheap; with dearer slow nodes it is cheaper.
+  CHECK(devices_used(search({objective("cost"), question, 1.0, 1.0})) == std::vector<bool>{true, false});
+  // 96 s at 10 and 192 s at 4: the product is least on both, where a step costs 14 for two thirds of the time.
+  CHECK(devices_used(search({objective("time-cost"), question, 10.0, 4.0})) == std::vector<bool>{true, true});
+}
+
+TEST_CASE("time alone is the search as it was", "[planners][objective]") {
+  const Profile profile = profile_of_two_kinds();
+  const Cluster cluster = priced(10.0, 1.0);
+  const Instance instance = {profile, cluster, 8};
+  const SearchResult before = search_plan("auto", instance, {}, "test");
+  const SearchResult after = search({objective("time"), {10.0, {}, {}, {}}});
+  CHECK(same_plan(*before.plan, *after.plan));
+  CHECK(before.plan->search_candidates == after.plan->search_candidates);
+}
+
+TEST_CASE("limits of money and speed are kept", "[planners][objective]") {
+  const CostQuestion question = {10.0, {}, {}, {}};
+  Asked fast = {objective("cost"), question};
+  fast.objective.min_tokens_per_second = 0.5;  // "t" alone has 80 tokens in 192 s
+  CHECK(devices_used(search(fast))[0]);
+  // 10^9 tokens on "t" alone cost 192 / 3600 / 80 x 10^9 = 666,667.
+  Asked cheap = {objective("time"), question};
+  cheap.objective.max_cost = 700000.0;
+  CHECK(devices_used(search(cheap)) == std::vector<bool>{false, true});
+  // The same for a training of 8 x 10^9 tokens.
+  cheap.question.training_tokens = 8e9;
+  cheap.objective.max_cost = 8 * 700000.0;
+  CHECK(devices_used(search(cheap)) == std::vector<bool>{false, true});
+}
+
+TEST_CASE("limits that no plan keeps to are refused with the nearest plan", "[planners][objective]") {
+  const CostQuestion question = {10.0, {}, {}, {}};
+  Asked poor = {objective("time"), question};
+  poor.objective.max_cost = 100.0;
+  const std::string dear = complaint_of([&] { search(poor); });
+  CHECK(dear.starts_with("max_cost: no plan that was found costs at most 100 USD for 10^9 tokens"));
+  CHECK(dear.find("the nearest that was found has 666667 USD") != std::string::npos);
+  Asked hasty = {objective("cost"), question};
+  hasty.objective.min_tokens_per_second = 1e6;
+  CHECK(complaint_of([&] {
+          search(hasty);
+        }).starts_with("min_tokens_per_second: no plan that was found has 1M tokens/s"));
+}
+
+TEST_CASE("money without prices and tokens without their number are refused", "[planners][objective]") {
+  const Profile profile = profile_of_two_kinds();
+  Cluster cluster = priced(1.0, 1.0);
+  cluster.groups[1].price.reset();
+  const Instance instance = {profile, cluster, 8};
+  Objective cost = objective("cost");
+  cost.place = "place";
+  const CostQuestion question = {10.0, {}, {}, {}};
+  const std::string unpriced = complaint_of([&] { search_by_objective("auto", instance, {}, cost, question, "test"); });
+  CHECK(unpriced.starts_with("place: objective = \"cost\" without prices (an hour of node has no price)"));
+  CHECK(unpriced.find("--price \"node=") != std::string::npos);
+  Asked limited = {objective("time"), {}};
+  limited.objective.min_tokens_per_second = 1.0;
+  CHECK(complaint_of([&] { search(limited); }).find("whose tokens are not counted") != std::string::npos);
+}
+
+TEST_CASE("cost, hours, energy and goodput of a plan follow from its nodes", "[planners][objective]") {
+  const Profile profile = profile_of_two_kinds();
+  Cluster cluster = priced(10.0, 1.0);
+  cluster.groups[0].power = 500.0;
+  cluster.groups[1].power = 100.0;
+  for (NodeGroup& group : cluster.groups) group.mtbf = 2e6;
+  const Instance instance = {profile, cluster, 8};
+  Plan plan = uniform_plan({{0, 2}, {2, 4}}, 1, 1, 8, 4, "1f1b");
+  plan.predicted = Prediction();
+  plan.predicted->iteration_seconds = 100.0;
+  predict_cost(instance, {10.0, 8e6, 50.0, 200.0}, plan);
+  const FailurePrediction& failures = *plan.predicted->failures;
+  CHECK(failures.mtbf_seconds == Approx(1e6));  // of two nodes
+  // Young: sqrt(2 x 50 x 10^6) = 10,000 s; Daly: x (1 + 0.005 / 3 + 2.5e-5 / 9) - 50 = 9966.7 s, 100 steps.
+  CHECK(failures.interval_steps == 100);
+  CHECK(failures.goodput == Approx(0.9900).epsilon(1e-3));
+  const CostPrediction& cost = *plan.predicted->cost;
+  CHECK(cost.nodes == 2);
+  CHECK(*cost.money_per_hour == 11.0);
+  CHECK(*cost.money_per_step == Approx(11.0 * 100.0 / 3600.0 / failures.goodput));
+  CHECK(*cost.money_per_billion_tokens == Approx(*cost.money_per_step * 1e9 / 80.0));
+  CHECK(cost.training->seconds == Approx(8e6 / 80.0 * 100.0 / failures.goodput));
+  CHECK(cost.training->node_hours == Approx(2.0 * cost.training->seconds / 3600.0));
+  CHECK(*cost.training->money == Approx(11.0 * cost.training->seconds / 3600.0));
+  CHECK(*cost.training->kilowatt_hours == Approx(0.6 * cost.training->seconds / 3600.0));
+}
+
+TEST_CASE("without a checkpoint's time the bytes of the state and the storage say it", "[planners][objective]") {
+  Profile profile = profile_of_two_kinds();
+  for (ProfileLayer& layer : profile.layers) layer.parameters = 1e9;
+  profile.bytes_per_parameter = {2.0, 4.0, 12.0};
+  CHECK(checkpoint_bytes(profile) == 4e9 * 14.0);
+  Cluster cluster = priced(10.0, 1.0);
+  for (NodeGroup& group : cluster.groups) group.mtbf = 2e6;
+  cluster.storage_bandwidth = 28e9;
+  const Instance instance = {profile, cluster, 8};
+  Plan plan = uniform_plan({{0, 4}}, 1, 1, 8, 4, "1f1b");
+  plan.predicted = Prediction();
+  plan.predicted->iteration_seconds = 100.0;
+  predict_cost(instance, {}, plan);
+  CHECK(plan.predicted->failures->checkpoint_seconds == Approx(2.0));
+  CHECK(plan.predicted->failures->restart_seconds == Approx(2.0));
+  CHECK(plan.predicted->cost->nodes == 1);
+  CHECK_FALSE(plan.predicted->cost->money_per_billion_tokens.has_value());
+}
+
+}  // namespace
+}  // namespace pptrain
