@@ -162,9 +162,8 @@ void CommandLine::sweep() {
            "Plans every combination of the values that are given, each distinct one once, on all cores. Prints a table "
            "with a mark at the points that no other one beats in time and money, and what they tell: what more nodes "
            "give, which nodes to leave out, when ZeRO beats a pipeline. Needs no machine.",
-           {{"pptrain sweep --model Llama-3-8B --cluster \"1x dgx-h100\" --nodes dgx-h100=1..8 --price "
-             "dgx-h100=98.32USD --global-batch-size 64,128 --set planner.effort=quick",
-             "what do more nodes give"},
+           {{"pptrain sweep job.toml --nodes dgx-h100=1..8 --price dgx-h100=98.32USD",
+             "what do more nodes give, and at what cost"},
             {"pptrain sweep job.toml --cluster a.toml --cluster b.toml --report sweep.html",
              "which of two clusters is cheaper"}});
 }

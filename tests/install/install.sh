@@ -49,7 +49,7 @@ done
 
 # --- man pages ---
 commands=$("$installed" --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
-check "ten subcommands" test "$(wc -w <<<"$commands")" -eq 10
+check "eleven subcommands" test "$(wc -w <<<"$commands")" -eq 11
 for command in '' $commands; do
   page=$prefix/share/man/man1/pptrain${command:+-$command}.1
   if command -v man >/dev/null; then
