@@ -60,9 +60,10 @@ class CudaAttention final : public Attention {
            fmt::format("tiles of heads up to {} fit into the shared memory of every GPU", cuda::most_head_size),
            "choose more heads"});
     }
-    return {form.samples, form.sequence_length, form.heads,     form.head_size,      form.key_heads,
-            form.group,   form.first,           form.window,    form.document_begin, form.scale,
-            form.causal,  form.keys(),          form.seen_keys, form.bias,           device_.shared_bytes()};
+    return {form.samples,        form.sequence_length, form.heads, form.head_size,
+            form.key_heads,      form.group,           form.first, form.window,
+            form.document_begin, form.scale,           form.cap,   form.causal,
+            form.keys(),         form.seen_keys,       form.bias,  device_.shared_bytes()};
   }
 
   CudaDevice& device_;

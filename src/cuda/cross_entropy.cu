@@ -100,9 +100,30 @@ __global__ void __launch_bounds__(most_threads)
   }
 }
 
+template <class T>
+struct SoftCapPacks {
+  Rows<T> x;
+  float cap;
+  template <unsigned N>
+  PPTRAIN_FUNCTION void apply(std::size_t row, std::size_t c) const {
+    T* place = x.row(row) + c;
+    Pack<T, N> pack(place);
+    bodies::SoftCap<T>{{pack.values, 0}, cap, N}(PackTeam<N>(), 0);
+    pack.store(place);
+  }
+};
+
 unsigned threads_for(std::size_t columns) { return columns < 8192 ? 256U : most_threads; }
 
 }  // namespace
+
+void CudaKernels::soft_cap(const Matrix& x, float cap) {
+  with_type(x.type, [&](auto element) {
+    using T = decltype(element);
+    launch_packs<pack_of<T>()>(device_.stream(), {x.rows, x.columns}, are_aligned({&x}),
+                               SoftCapPacks<T>{write_rows<T>(x), cap});
+  });
+}
 
 void CudaKernels::cross_entropy_max(const Matrix& logits, float* row_max) {
   if (logits.rows == 0) return;
@@ -140,15 +161,15 @@ void CudaKernels::cross_entropy_statistics(const Matrix& logits, const Targets& 
 }
 
 void CudaKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
-                                         const float* row_sum, float scale, float z_loss) {
+                                         const float* row_sum, const LossGradient& gradient) {
   if (logits.rows == 0 || logits.columns == 0) return;
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
-    launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
-           are_aligned({&logits}) ? gradients_of_rows<pack_of<T>(), T> : gradients_of_rows<1, T>,
-           bodies::CrossEntropyGradient<T>{
-               write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, scale, z_loss},
-           logits.rows);
+    launch(
+        device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
+        are_aligned({&logits}) ? gradients_of_rows<pack_of<T>(), T> : gradients_of_rows<1, T>,
+        bodies::CrossEntropyGradient<T>{write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, gradient},
+        logits.rows);
   });
 }
 

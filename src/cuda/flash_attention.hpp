@@ -16,12 +16,12 @@ struct FlashShape {
   std::size_t key_heads, group, first;  ///< query head j uses key head (first + j) / group
   std::size_t window;                   ///< position t sees (t - window, t]; 0: all up to t
   const std::int32_t* document_begin;   ///< (samples, length), AttentionForm's; null: attention crosses documents
-  float scale;
-  bool causal;                    ///< false: every position sees all
-  std::size_t keys;               ///< positions of a sample's keys
-  const std::int32_t* seen_keys;  ///< (samples), of which so many are seen; null: all of them
-  const float* bias;              ///< (heads, distances()), AttentionForm's; null: none
-  std::size_t shared_bytes;       ///< shared memory that the GPU lets a block have
+  float scale, cap;                     ///< AttentionForm's
+  bool causal;                          ///< false: every position sees all
+  std::size_t keys;                     ///< positions of a sample's keys
+  const std::int32_t* seen_keys;        ///< (samples), of which so many are seen; null: all of them
+  const float* bias;                    ///< (heads, distances()), AttentionForm's; null: none
+  std::size_t shared_bytes;             ///< shared memory that the GPU lets a block have
 
   PPTRAIN_FUNCTION std::size_t distances() const { return length + keys - 1; }
 };

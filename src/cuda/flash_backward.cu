@@ -7,12 +7,15 @@ namespace {
 using kernels::fast_exp;
 using kernels::Rows;
 
-/// Gradient of one product of query and key: p (dp - delta) scale with p = exp(score - log_sum), dp = dout value.
+/// Gradient of one product of query and key: p (dp - delta) scale with p = exp(score - log_sum), dp = dout value, times
+/// the derivative of the score.
 struct ScoreGradient {
   float probability, gradient;
 
-  __device__ ScoreGradient(float score, float dprobability, float scale, float log_sum, float delta)
-      : probability(fast_exp(score - log_sum)), gradient(probability * (dprobability - delta) * scale) {}
+  __device__ ScoreGradient(kernels::ValueWithDerivative score, float dprobability, float scale, float log_sum,
+                           float delta)
+      : probability(fast_exp(score.value - log_sum)),
+        gradient(probability * (dprobability - delta) * scale * score.derivative) {}
 };
 
 /// Matrices of a backward pass, as rows of one type.
@@ -82,8 +85,7 @@ __global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
     for (unsigned j = at.lane; j < Tile::tile; j += lanes) {
       scores[j] = 0;  // diagonals pass through keys that the query does not see
       if (j < hidden || j >= visible) continue;
-      const float score =
-          s.scale * dot(own, keys + j * row_stride(s), s.head_size) + bias_of(s, at.head, query, first + j);
+      const auto score = score_of(s, dot(own, keys + j * row_stride(s), s.head_size), at.head, query, first + j);
       scores[j] = ScoreGradient(score, dot(own_gradient, values + j * row_stride(s), s.head_size), s.scale, log, shift)
                       .gradient;
     }
@@ -135,8 +137,8 @@ struct KeyTile {
     sync_block();
     for (unsigned i = at.lane; i < end; i += lanes) {
       if (i < begin) continue;
-      const float score =
-          s.scale * dot(own, queries + i * row_stride(s), s.head_size) + bias_of(s, head, first + i, at.first + at.row);
+      const auto score =
+          score_of(s, dot(own, queries + i * row_stride(s), s.head_size), head, first + i, at.first + at.row);
       const ScoreGradient of_score(score, dot(own_value, gradients + i * row_stride(s), s.head_size), s.scale, log[i],
                                    shift[i]);
       scores[i] = of_score.gradient;

@@ -33,7 +33,8 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
     float largest = most;
     for (unsigned j = at.lane; j < visible; j += lanes) {
       if (j < hidden) continue;
-      scores[j] = s.scale * dot(own, keys + j * row_stride(s), s.head_size) + bias_of(s, at.head, query, first + j);
+      const float product = dot(own, keys + j * row_stride(s), s.head_size);
+      scores[j] = score_of(s, product, at.head, query, first + j).value;
       largest = Larger()(largest, scores[j]);
     }
     largest = combine_row(largest, Larger());

@@ -106,6 +106,14 @@ __device__ inline float bias_of(const FlashShape& s, std::size_t head, std::size
   return s.bias[head * s.distances() + key + s.length - 1 - query];
 }
 
+/// The score of a key of a query from the product of both: scaled, and held within a cap or with a bias added; and the
+/// derivative by the scaled product.
+__device__ inline kernels::ValueWithDerivative score_of(const FlashShape& s, float product, std::size_t head,
+                                                        std::size_t query, std::size_t key) {
+  if (s.cap > 0.0f) return kernels::soft_cap(s.scale * product, s.cap);
+  return {s.scale * product + bias_of(s, head, query, key), 1.0f};
+}
+
 /// The first query behind a key of a sample that does not see it, the sample's length where all do, 0 where none does.
 __device__ inline std::size_t end_of_seeing(const FlashShape& s, std::size_t sample, std::size_t key) {
   if (!s.causal) return key < keys_of_sample(s, sample) ? s.length : 0;

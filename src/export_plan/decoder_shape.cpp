@@ -95,7 +95,7 @@ class BlockReader {
     shape_.head_size = attention.head_size;
     shape_.window = attention.window;
     const auto size = static_cast<double>(attention.head_size);
-    known_ = known_ && std::abs(attention.scale * std::sqrt(size) - 1.0) < 1e-6;
+    known_ = known_ && attention.cap == 0.0 && std::abs(attention.scale * std::sqrt(size) - 1.0) < 1e-6;
     known_ = known_ && (!shape_.head_norms || normalised_width_ == attention.head_size);
   }
 

@@ -21,6 +21,7 @@ struct AttentionForm {
   std::size_t group = 1;      ///< query heads of a key head
   std::size_t first = 0;      ///< place of the first query head in its group, less than `group`
   float scale = 1.0f;         ///< of the scores before the softmax
+  float cap = 0.0f;           ///< scaled scores s become cap tanh(s / cap), never with a bias; 0: they stay as they are
   std::size_t window = 0;     ///< position t sees (t - window, t]; 0: [0, t]
   bool causal = true;         ///< false: every position sees all; there is neither window nor document then
   /// (rows()) in the memory of the device: for each position, counted within its sample, the first one of its document,
@@ -40,8 +41,8 @@ struct AttentionForm {
   std::size_t key_rows() const { return samples * keys(); }
   /// How far apart key and query may be, in all.
   std::size_t distances() const { return sequence_length + keys() - 1; }
-  /// Whether it is of a sample's positions to each other, all alike.
-  bool is_plain() const { return key_length == 0 && seen_keys == nullptr && bias == nullptr; }
+  /// Whether it is of a sample's positions to each other, all alike, and nothing changes their scaled scores.
+  bool is_plain() const { return key_length == 0 && seen_keys == nullptr && bias == nullptr && cap == 0.0f; }
   std::size_t key_head_of(std::size_t head) const { return (first + head) / group; }
 };
 

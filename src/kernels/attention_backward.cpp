@@ -61,7 +61,7 @@ void backward_tile(const AttentionForm& form, const QueryTile& tile, const Head&
   launch_rows("attention_softmax_backward", 0, tile.size(),
               bodies::CausalSoftmaxBackward{
                   write_rows<float>(s.scores), write_rows<float>(s.dscores), causal_rows(tile), softmax_scale(form),
-                  head.log_sum + tile.first * form.heads, form.heads, head.delta + tile.first});
+                  head.log_sum + tile.first * form.heads, form.heads, head.delta + tile.first, form.cap});
   add_bias_gradient(form, tile, head.number, s.dscores);
   add_key_gradient(tile, head.adds_to_keys, s.scores, s.dout, head.dv);
   add_key_gradient(tile, head.adds_to_keys, s.dscores, s.q, head.dk);

@@ -20,14 +20,15 @@ struct ForwardScratch {
         inverse_sum(arena, 1, attention_tile) {}
 };
 
-/// A tile of queries of one head: out = softmax(scale q k^T + bias) v. log_sum is that of the head's first query.
+/// A tile of queries of one head: out = softmax(scale q k^T + bias) v, or of scores within a cap. log_sum is that of
+/// the head's first query.
 void forward_tile(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& q,
                   const ForwardScratch& s, float* log_sum, const Matrix& out) {
   causal_scores(tile, q, s.transposed_k, s.scores);
   add_bias(form, tile, head, s.scores);
   launch_rows("attention_softmax", 0, tile.size(),
               bodies::CausalSoftmax{write_rows<float>(s.scores), causal_rows(tile), softmax_scale(form),
-                                    s.inverse_sum.f32(), log_sum + tile.first * form.heads, form.heads});
+                                    s.inverse_sum.f32(), log_sum + tile.first * form.heads, form.heads, form.cap});
   causal_values(tile, s.scores, s.v, s.weighted);
   with_type(out.type, [&](auto element) {
     using T = decltype(element);

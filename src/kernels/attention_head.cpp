@@ -148,6 +148,7 @@ void check_attention(const AttentionForm& form, const Matrix& q, const Matrix& k
                  "a window or documents of attention that is not causal");
   PPTRAIN_ASSERT(!form.causal || (form.keys() == form.sequence_length && form.seen_keys == nullptr),
                  "causal attention of {} queries to some of {} keys", form.sequence_length, form.keys());
+  PPTRAIN_ASSERT(form.cap == 0.0F || form.bias == nullptr, "scores with a cap of {} and a bias", form.cap);
   for (const Matrix* matrix : {&q, &k, &v, &out}) {
     const bool of_queries = matrix == &q || matrix == &out;
     const std::size_t columns = of_queries ? queries : keys, rows = of_queries ? form.rows() : form.key_rows();

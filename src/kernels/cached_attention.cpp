@@ -5,6 +5,7 @@
 
 #include "base/error.hpp"
 #include "kernels/attention_head.hpp"
+#include "kernels/bodies/math.hpp"
 #include "kernels/launch.hpp"
 #include "kernels/typed_rows.hpp"
 
@@ -23,7 +24,7 @@ struct WeighedKeys {
       : begin(SeenKeys(form, 0).first_of(query)), end(query + 1), weights(end - begin) {}
 };
 
-/// weights = softmax(scale q k^T).
+/// weights = softmax(scale q k^T), or of scores within the form's cap.
 template <class T>
 void weigh(const AttentionForm& form, const T* q, const Matrix& k, std::size_t column, WeighedKeys& keys) {
   float largest = -HUGE_VALF;
@@ -32,8 +33,9 @@ void weigh(const AttentionForm& form, const T* q, const Matrix& k, std::size_t c
     float sum = 0.0F;
 #pragma omp simd reduction(+ : sum)
     for (std::size_t c = 0; c < form.head_size; ++c) sum += static_cast<float>(q[c]) * static_cast<float>(key[c]);
-    keys.weights[j - keys.begin] = form.scale * sum;
-    largest = std::max(largest, form.scale * sum);
+    const float score = form.cap > 0.0F ? soft_cap(form.scale * sum, form.cap).value : form.scale * sum;
+    keys.weights[j - keys.begin] = score;
+    largest = std::max(largest, score);
   }
   float total = 0.0F;
   for (float& weight : keys.weights) total += weight = std::exp(weight - largest);

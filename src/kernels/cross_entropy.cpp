@@ -9,6 +9,13 @@ namespace pptrain {
 
 using namespace kernels;
 
+void HostKernels::soft_cap(const Matrix& x, float cap) {
+  with_type(x.type, [&](auto element) {
+    using T = decltype(element);
+    launch_rows("soft_cap", 0, x.rows, bodies::SoftCap<T>{write_rows<T>(x), cap, x.columns});
+  });
+}
+
 void HostKernels::cross_entropy_max(const Matrix& logits, float* row_max) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
@@ -28,12 +35,12 @@ void HostKernels::cross_entropy_sum(const Matrix& logits, const Targets& targets
 }
 
 void HostKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
-                                         const float* row_sum, float scale, float z_loss) {
+                                         const float* row_sum, const LossGradient& gradient) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows("cross_entropy_gradient", 0, logits.rows,
-                bodies::CrossEntropyGradient<T>{
-                    write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, scale, z_loss});
+    launch_rows(
+        "cross_entropy_gradient", 0, logits.rows,
+        bodies::CrossEntropyGradient<T>{write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, gradient});
   });
 }
 

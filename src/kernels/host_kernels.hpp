@@ -28,11 +28,12 @@ class HostKernels final : public Kernels {
   void embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& dx,
                           std::int64_t first_token, const Matrix& dtoken_embedding,
                           const Matrix& dposition_embedding) override;
+  void soft_cap(const Matrix& x, float cap) override;
   void cross_entropy_max(const Matrix& logits, float* row_max) override;
   void cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
                          float* target_logit) override;
   void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max, const float* row_sum,
-                              float scale, float z_loss) override;
+                              const LossGradient& gradient) override;
   void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows,
                           double* loss, double z_loss) override;
   void spread_columns(const Matrix& table, const std::int32_t* source, const Matrix& out) override;

@@ -127,6 +127,8 @@ class Kernels {
                                   std::int64_t first_token, const Matrix& dtoken_embedding,
                                   const Matrix& dposition_embedding) = 0;
 
+  /// x = cap tanh(x / cap), T.
+  virtual void soft_cap(const Matrix& x, float cap) = 0;
   /// Cross-entropy over a vocabulary shard, in two parts with a reduction of the group in between
   /// (Megatron's vocabulary-parallel loss). logits (R, V_shard) T.
   ///
@@ -144,9 +146,9 @@ class Kernels {
     cross_entropy_sum(logits, targets, row_max, row_sum, target_logit);
   }
   /// Part 3, with sums of all shards: logits become their own gradient, (softmax * (1 + 2 z_loss * logz) - target) *
-  /// scale with logz = log(row_sum) + row_max.
+  /// scale with logz = log(row_sum) + row_max, times 1 - (logit / cap)^2 where they were held within a cap.
   virtual void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
-                                      const float* row_sum, float scale, float z_loss) = 0;
+                                      const float* row_sum, const LossGradient& gradient) = 0;
   /// *loss += the sum over rows with a target of logz - target_logit + z_loss * logz^2, in double.
   virtual void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
                                   std::size_t rows, double* loss, double z_loss) = 0;

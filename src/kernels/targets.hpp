@@ -13,6 +13,13 @@ struct Targets {
   float uniform = 0.0f;
 };
 
+/// How logits become the gradient of a loss.
+struct LossGradient {
+  float scale = 1.0f;   ///< of the loss
+  float z_loss = 0.0f;  ///< weight of the squared logarithm of the softmax's sum
+  float cap = 0.0f;     ///< what `soft_cap` has held the logits within, whose derivative is part of theirs; 0: nothing
+};
+
 /// What the loss of training is made of beside the cross-entropy.
 struct LossForm {
   double z_loss = 0.0;           ///< weight of the squared logarithm of the softmax's sum

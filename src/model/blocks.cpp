@@ -127,6 +127,7 @@ class BlockGraph {
     op::SelfAttention shape = {b_.heads, b_.key_heads, b_.head_size, scale, b_.window};
     shape.causal = b_.causal;
     shape.span = b_.span;
+    shape.cap = b_.score_cap;
     const ValueIndex attended = g.attention({q, k, v}, shape);
     return g.linear(
         "self_attn.o_proj", attended,

@@ -44,6 +44,7 @@ struct BlockShape {
   bool whole_norms = false;        ///< queries and keys are normalised over all of their heads before they turn
   NormPlaces norm_places = NormPlaces::before;
   double score_scale = 0.0;   ///< queries times keys are multiplied by it; 0: by 1 / sqrt(head_size)
+  double score_cap = 0.0;     ///< as of `op::SelfAttention`
   double part_scale = 1.0;    ///< what both parts give is multiplied by it before the stream gets it
   bool packed_files = false;  ///< files hold queries, keys and values as one tensor, and both products of a gate
   bool parallel = false;      ///< both parts read the block's input, each through its own norm

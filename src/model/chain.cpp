@@ -40,8 +40,13 @@ class Chain {
 
   Layer output() const {
     LayerGraph g("output", "", s_.deviation);
-    g.language_output(g.input({s_.tokens, s_.hidden}), {"model.norm", s_.norm, "lm_head", s_.vocabulary,
-                                                        s_.tied ? "model.embed_tokens.weight" : "", s_.logit_scale});
+    g.language_output(g.input({s_.tokens, s_.hidden}), {.norm = "model.norm",
+                                                        .form = s_.norm,
+                                                        .head = "lm_head",
+                                                        .vocabulary = s_.vocabulary,
+                                                        .tied_to = s_.tied ? "model.embed_tokens.weight" : "",
+                                                        .scale = s_.logit_scale,
+                                                        .logit_cap = s_.logit_cap});
     return g.finish(s_.compute_bytes);
   }
 

@@ -16,6 +16,7 @@ struct ChainShape {
   bool positions = false;   ///< each place has a row of a second table, which is added to the token's
   double embedding_scale = 1.0;
   double logit_scale = 1.0;  ///< logits are multiplied by it
+  double logit_cap = 0.0;    ///< as of `op::Loss`
   std::vector<BlockShape> blocks;
   NormForm norm = {NormKind::rms, 1e-6F, false};  ///< of the output layer
   bool tied = false;

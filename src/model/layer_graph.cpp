@@ -311,7 +311,7 @@ ValueIndex LayerGraph::gather(ValueIndex x) {
   return y;
 }
 
-void LayerGraph::loss(ValueIndex logits) { put(op::Loss{}, {logits}, {}); }
+void LayerGraph::loss(ValueIndex logits, double cap) { put(op::Loss{cap}, {logits}, {}); }
 
 void LayerGraph::language_output(ValueIndex stream, const OutputShape& shape) {
   const bool scales = shape.scale != 1.0;
@@ -322,7 +322,8 @@ void LayerGraph::language_output(ValueIndex stream, const OutputShape& shape) {
                .columns = {ShardAxis::vocabulary},
                .padded = true,
                .deviation = shape.deviation,
-               .tied_to = shape.tied_to}));
+               .tied_to = shape.tied_to}),
+       shape.logit_cap);
 }
 
 Layer LayerGraph::finish(double compute_bytes) {

@@ -79,7 +79,8 @@ class LayerGraph {
   ValueIndex gather(ValueIndex x);
   /// Each member takes its columns of a whole value.
   ValueIndex take(ValueIndex x, const AxisDivision& columns);
-  void loss(ValueIndex logits);
+  /// `cap`: as of `op::Loss`.
+  void loss(ValueIndex logits, double cap = 0.0);
 
   /// A router's result for the rows of `x`; the weight of its logits has the name.
   /// `share`: of this layer's balance in the mean of all.
@@ -133,6 +134,7 @@ class LayerGraph {
     std::string tied_to = {};  ///< as of `LinearShape`
     double scale = 1.0;        ///< of the norm's result, before the product
     double deviation = 0.0;    ///< of the product's weights, as of `LinearShape`
+    double logit_cap = 0.0;    ///< as of `op::Loss`
   };
   void language_output(ValueIndex stream, const OutputShape& shape);
 

@@ -133,6 +133,7 @@ struct SelfAttention {
   bool causal = true;            ///< whether positions behind the own one are hidden; without that there is no window
   DistanceBuckets buckets = {};  ///< of the bias by distance; none: there is no bias
   std::int64_t span = 0;         ///< rows that see each other: the first `span` of a sample, the next ones; 0: all
+  double cap = 0.0;              ///< scaled scores s become cap tanh(s / cap), without a bias; 0: they stay as they are
 
   std::int64_t group() const { return heads / key_heads; }
 };
@@ -191,8 +192,11 @@ struct Dropout {
   std::uint64_t stream = 0;
 };
 
-/// Softmax and cross-entropy of logits, whole or with their classes divided over a group.
-struct Loss {};
+/// Softmax and cross-entropy of logits, whole or with their classes divided over a group. With a cap above 0 a logit z
+/// becomes cap tanh(z / cap) before (Gemma team, "Gemma 2", 2024).
+struct Loss {
+  double cap = 0.0;
+};
 
 }  // namespace op
 

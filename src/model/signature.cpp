@@ -71,11 +71,12 @@ std::string dimensions(const Operator& op) {
           [](const op::SelfAttention& a) {
             return fmt::format("{}:{}:{}:{}:{}{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
                                a.causal ? "" : ":all", text(a.buckets)) +
-                   (a.span > 0 ? fmt::format(":{}", a.span) : "");
+                   (a.span > 0 ? fmt::format(":{}", a.span) : "") + (a.cap > 0.0 ? fmt::format(":cap {}", a.cap) : "");
           },
           [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
           [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
           [](const op::Addition& a) { return fmt::format("{}", a.bias); },
+          [](const op::Loss& l) { return l.cap > 0.0 ? fmt::format("cap {}", l.cap) : std::string(); },
           [](const op::Dropout& d) { return fmt::format("{}", d.rate); },
           [](const op::Split& s) { return fmt::format("{}", s.first); },
           [](const op::Router& r) { return fmt::format("{}:{}:{}", text(r.form), r.normalised, r.capacity); },

@@ -7,12 +7,15 @@
 namespace pptrain {
 namespace {
 
+/// The loss at the end of the last layer's operators; null in other layers.
+const op::Loss* loss_of(const OperatorList& list) { return list.operators.back().as<op::Loss>(); }
+
 /// The operators as they compute any number of positions, each a sample of its own, up to the logits. `positions`: of a
 /// sample in training, each of which has one row of a value, or as many as experts that it goes to.
 OperatorList row_by_row(OperatorList list, std::int64_t positions) {
   for (Value& value : list.values) value.rows /= positions;
   if (list.output) return list;
-  PPTRAIN_ASSERT(list.operators.back().as<op::Loss>() != nullptr, "the last layer has no loss");
+  PPTRAIN_ASSERT(loss_of(list) != nullptr, "the last layer has no loss");
   list.output = list.operators.back().inputs.front();
   list.operators.pop_back();
   return list;
@@ -28,7 +31,9 @@ class Continuation::Part {
     for (std::int64_t l = part.layers.begin; l < part.layers.end; ++l) {
       const Layer& layer = model.layers[static_cast<std::size_t>(l)];
       const std::vector<std::size_t> parameters = add_parameters(layer, ChunkId(0), context_);
-      const OperatorList list = row_by_row(layer.divided_by(part.division), model.sample.rows);
+      const OperatorList& whole = layer.divided_by(part.division);
+      if (const op::Loss* loss = loss_of(whole)) logit_cap_ = static_cast<float>(loss->cap);
+      const OperatorList list = row_by_row(whole, model.sample.rows);
       result_ = list.values[*list.output];
       layers_.push_back(std::make_unique<OperatorLayer>(
           list, fused(list), parameters, context_,
@@ -43,11 +48,14 @@ class Continuation::Part {
   LayerModule& layer(std::size_t i) { return *layers_[i]; }
   /// How the group has the result of the last layer.
   const Value& result() const { return result_; }
+  /// What the logits are held within (`op::Loss`); 0: nothing.
+  float logit_cap() const { return logit_cap_; }
 
  private:
   ParameterStore store_;
   LayerContext context_;
   Value result_;
+  float logit_cap_ = 0.0F;
   std::vector<std::unique_ptr<LayerModule>> layers_;
 };
 
@@ -102,6 +110,7 @@ std::vector<float> Continuation::logits(Tensor stream) {
   Batch batch;
   const std::size_t rows = batch.samples = stream.rows();
   Tensor result = last.layer(last.num_layers() - 1).forward(batch, std::move(stream), nullptr);
+  if (last.logit_cap() > 0.0F) host_kernels().soft_cap(result.matrix(), last.logit_cap());
   if (!last.result().is_whole()) {
     // Rows of a narrow type may be longer than the member's part of the vocabulary.
     const auto columns = static_cast<std::size_t>(context.part(ShardAxis::vocabulary).size());

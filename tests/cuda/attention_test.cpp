@@ -38,6 +38,12 @@ const std::vector<AttentionCase> whole_cases{
     {2, 1, 2, 4, 1, 0, 0, 1.0, {}, false},   {1, 64, 2, 16, 1, 0, 0, 1.0, {}, false},
     {2, 65, 1, 32, 1, 0, 0, 1.0, {}, false}, {1, 100, 2, 72, 1, 0, 0, 1.0, {}, false},
     {2, 35, 5, 24, 3, 2, 0, 1.0, {}, false}, {1, 90, 1, 136, 1, 0, 0, 0.5, {}, false}};
+/// Scores within a cap: far above it, about as large, and much smaller than it; with windows, documents, key heads that
+/// are shared, and every position seeing all.
+const std::vector<AttentionCase> capped_cases{
+    {2, 7, 3, 5, 1, 0, 0, 1.0, {}, true, 0.5},       {1, 100, 4, 80, 4, 0, 0, 1.0, {}, true, 2.0},
+    {2, 97, 3, 16, 3, 0, 7, 3.0, {}, true, 50.0},    {2, 130, 2, 24, 1, 0, 0, 1.0, {1, 7, 50, 3}, true, 1.0},
+    {1, 197, 3, 64, 1, 0, 0, 0.25, {}, false, 0.25}, {1, 90, 1, 136, 1, 0, 17, 1.0, {33, 16, 90}, true, 1.5}};
 const std::vector<AttentionCase> fast_cases{{2, 33, 2, 16},
                                             {1, 64, 3, 64},
                                             {3, 7, 1, 8},
@@ -48,7 +54,8 @@ const std::vector<AttentionCase> fast_cases{{2, 33, 2, 16},
                                             {2, 40, 4, 16, 2, 0, 1},
                                             {1, 33, 2, 24, 1, 0, 33},
                                             {2, 40, 2, 16, 1, 0, 0, 1.0, {13, 9}},
-                                            {2, 40, 4, 16, 2, 0, 0, 1.0, {}, false}};
+                                            {2, 40, 4, 16, 2, 0, 0, 1.0, {}, false},
+                                            {2, 40, 4, 16, 2, 0, 0, 1.0, {}, true, 0.5}};
 
 /// Buffers of one forward and backward pass on both sides.
 struct Run {
@@ -127,7 +134,7 @@ struct Run {
 TEST_CASE("attention on a GPU by own kernels against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device, FusedAttention::own);
-  for (const std::vector<AttentionCase>& cases : {own_cases, document_cases, whole_cases}) {
+  for (const std::vector<AttentionCase>& cases : {own_cases, document_cases, whole_cases, capped_cases}) {
     for (const AttentionCase& c : cases) {
       for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
         Run run(gpu, c, type);

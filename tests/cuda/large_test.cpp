@@ -181,7 +181,7 @@ struct CrossEntropy {
     const DeviceValues total(gpu, std::vector<double>{0.0});
     gpu.kernels.cross_entropy_loss(most.f32(), sum.f32(), of_target.f32(), rows, total.data(), 0.0);
     loss = total.fetch().front();
-    gpu.kernels.cross_entropy_gradient(logits.matrix(), Targets{targets.data()}, most.f32(), sum.f32(), 8.0F, 0.0f);
+    gpu.kernels.cross_entropy_gradient(logits.matrix(), Targets{targets.data()}, most.f32(), sum.f32(), {8.0F});
   }
 };
 

@@ -144,10 +144,40 @@ TEST_CASE("the GPU's cross-entropy over shards of the vocabulary is the host's",
       gpu.kernels.cross_entropy_loss(largest.device_f32(), sum.device_f32(), target.device_f32(), size.rows,
                                      loss.data(), 1e-4);
       REQUIRE(loss.fetch()[0] == Approx(host_loss).epsilon(1e-6));
-      host_kernels().cross_entropy_gradient(logits.host(), on_host, largest.host_f32(), sum.host_f32(), 0.125f, 1e-4f);
-      gpu.kernels.cross_entropy_gradient(logits.device(), on_gpu, largest.device_f32(), sum.device_f32(), 0.125f,
-                                         1e-4f);
+      const LossGradient form = {0.125f, 1e-4f};
+      host_kernels().cross_entropy_gradient(logits.host(), on_host, largest.host_f32(), sum.host_f32(), form);
+      gpu.kernels.cross_entropy_gradient(logits.device(), on_gpu, largest.device_f32(), sum.device_f32(), form);
       REQUIRE(largest_error(logits.device_values(), logits.host_values()) < sum_bound(size.columns) + rounding(type));
+      REQUIRE(logits.surroundings_are_untouched());
+    }
+  });
+}
+
+TEST_CASE("the GPU holds logits within a cap as the host, and so does their gradient", "[cuda]") {
+  Gpu gpu;
+  constexpr float cap = 4.0f;
+  with_all([&](Size size, Layout layout, std::uint64_t seed) {
+    for (const DType type : all_types) {
+      CAPTURE(type_name(type));
+      const DeviceValues<std::int32_t> targets(gpu, some_targets(size.rows, size.columns, seed));
+      const std::vector<std::int32_t> host_targets = targets.fetch();
+      Twin logits(gpu, size.rows, size.columns, type, layout), largest(gpu, 1, size.rows), sum(gpu, 1, size.rows);
+      const Twin target(gpu, 1, size.rows);
+      logits.randomise(seed, 3.0, 1.0);
+      host_kernels().soft_cap(logits.host(), cap);
+      gpu.kernels.soft_cap(logits.device(), cap);
+      REQUIRE(largest_error(logits.device_values(), logits.host_values()) < 1e-6 + rounding(type));
+      host_kernels().cross_entropy_statistics(logits.host(), Targets{host_targets.data()}, largest.host_f32(),
+                                              sum.host_f32(), target.host_f32());
+      gpu.kernels.cross_entropy_statistics(logits.device(), Targets{targets.data()}, largest.device_f32(),
+                                           sum.device_f32(), target.device_f32());
+      const LossGradient form = {0.125f, 0.0f, cap};
+      host_kernels().cross_entropy_gradient(logits.host(), Targets{host_targets.data()}, largest.host_f32(),
+                                            sum.host_f32(), form);
+      gpu.kernels.cross_entropy_gradient(logits.device(), Targets{targets.data()}, largest.device_f32(),
+                                         sum.device_f32(), form);
+      REQUIRE(largest_error(logits.device_values(), logits.host_values()) <
+              sum_bound(size.columns) + 2 * rounding(type));
       REQUIRE(logits.surroundings_are_untouched());
     }
   });
@@ -164,7 +194,7 @@ TEST_CASE("the GPU's cross-entropy over a whole vocabulary, twice the same bits"
     gpu.kernels.cross_entropy_sum(logits.device(), Targets{targets.data()}, largest.device_f32(), sum.device_f32(),
                                   target.device_f32());
     gpu.kernels.cross_entropy_gradient(logits.device(), Targets{targets.data()}, largest.device_f32(), sum.device_f32(),
-                                       1.0f, 0.0f);
+                                       {});
     gradients.push_back(logits.fetch().bytes());
     double total = 0;
     for (const double g : logits.device_values()) total += g;
@@ -190,7 +220,7 @@ TEST_CASE("a NaN in a row comes out of it on the GPU, and of no other row", "[cu
       gpu.kernels.cross_entropy_sum(logits.device(), Targets{targets.data()}, largest.device_f32(), sum.device_f32(),
                                     target.device_f32());
       gpu.kernels.cross_entropy_gradient(logits.device(), Targets{targets.data()}, largest.device_f32(),
-                                         sum.device_f32(), 1, 0.0f);
+                                         sum.device_f32(), {});
       for (std::size_t r = 0; r < 3; ++r) {
         REQUIRE(std::isfinite(largest.device_values()[r]));
         REQUIRE(std::isnan(sum.device_values()[r]) == (r == 1));

@@ -114,6 +114,23 @@ TEST_CASE("silu keeps its relative precision where it vanishes", "[kernels]") {
   }
 }
 
+TEST_CASE("tanh keeps its relative precision near zero and its derivative far from it", "[kernels]") {
+  for (double u = -12.0; u < 12.0; u += 0.00071) {
+    const auto argument = static_cast<float>(u);
+    const double exact = std::tanh(static_cast<double>(argument));
+    const double slope = 1.0 / std::pow(std::cosh(static_cast<double>(argument)), 2.0);
+    REQUIRE(kernels::tanh_with_derivative(argument).value == Approx(exact).epsilon(3e-7));
+    REQUIRE(kernels::tanh_with_derivative(argument).derivative == Approx(slope).epsilon(3e-6));
+  }
+  for (const float u : {30.0f, 1e10f, INFINITY}) {
+    REQUIRE(kernels::tanh_with_derivative(u).value == 1.0f);
+    REQUIRE(kernels::tanh_with_derivative(-u).value == -1.0f);
+    REQUIRE(kernels::tanh_with_derivative(u).derivative < 1e-6f);
+  }
+  REQUIRE(kernels::tanh_with_derivative(1e-30f).value == 1e-30f);
+  REQUIRE(std::isnan(kernels::tanh_with_derivative(NAN).value));
+}
+
 TEST_CASE("activations against double", "[kernels]") {
   for (const Reference& reference : references) {
     for (const DType type : all_types) {

@@ -18,6 +18,7 @@ struct AttentionCase {
   /// divided.
   std::vector<std::size_t> documents = {};
   bool causal = true;
+  double cap = 0.0;  ///< that scaled scores are held within; 0: none
 
   AttentionForm form() const {
     AttentionForm form = multi_head(samples, length, heads, head_size);
@@ -27,6 +28,7 @@ struct AttentionCase {
     form.window = window;
     form.causal = causal;
     form.scale *= static_cast<float>(scale_factor);
+    form.cap = static_cast<float>(cap);
     return form;
   }
   std::size_t rows() const { return samples * length; }
@@ -90,10 +92,15 @@ class AttentionReference {
     std::size_t begin = case_.window == 0 || i < case_.window ? 0 : i - case_.window + 1;
     if (!document_begin_.empty()) begin = std::max(begin, static_cast<std::size_t>(document_begin_[row]));
     const std::size_t end = case_.causal ? i + 1 : case_.length;
-    std::vector<double> p(end, 0.0), dp(end, 0.0);
+    std::vector<double> p(end, 0.0), dp(end, 0.0), slope(end, scale);  // by which a score follows its product
     double sum = 0, mixed = 0;
     for (std::size_t j = begin; j < end; ++j) {
       for (std::size_t d = 0; d < size; ++d) p[j] += value(place(s, i, 0, h, d)) * value(place(s, j, 1, h, d)) * scale;
+      if (case_.cap > 0.0) {
+        const double part = std::tanh(p[j] / case_.cap);
+        p[j] = case_.cap * part;
+        slope[j] *= 1.0 - part * part;
+      }
       sum += std::exp(p[j]);
     }
     log_sum[row * case_.heads + h] = std::log(sum);
@@ -108,7 +115,7 @@ class AttentionReference {
       mixed += p[j] * dp[j];
     }
     for (std::size_t j = begin; j < end; ++j) {
-      const double ds = p[j] * (dp[j] - mixed) * scale;
+      const double ds = p[j] * (dp[j] - mixed) * slope[j];
       for (std::size_t d = 0; d < size; ++d) {
         dqkv[place(s, i, 0, h, d)] += ds * value(place(s, j, 1, h, d));
         dqkv[place(s, j, 1, h, d)] += ds * value(place(s, i, 0, h, d));

@@ -35,6 +35,13 @@ const std::vector<AttentionCase> whole_cases{
     {1, 96, 1, 16, 1, 0, 0, 0.5, {}, false}, {1, 130, 2, 24, 1, 0, 0, 1.0, {}, false},
     {2, 97, 5, 20, 3, 2, 0, 1.0, {}, false}, {1, 197, 3, 64, 1, 0, 0, 0.25, {}, false}};
 
+/// Scores within a cap: far above it, about as large, and much smaller than it; with windows, documents, key heads that
+/// are shared, and every position seeing all.
+const std::vector<AttentionCase> capped_cases{
+    {2, 7, 3, 5, 1, 0, 0, 1.0, {}, true, 0.5},       {1, 100, 4, 80, 4, 0, 0, 1.0, {}, true, 2.0},
+    {2, 97, 3, 16, 3, 0, 7, 3.0, {}, true, 50.0},    {2, 130, 2, 24, 1, 0, 0, 1.0, {1, 7, 50, 3}, true, 1.0},
+    {1, 197, 3, 64, 1, 0, 0, 0.25, {}, false, 0.25}, {1, 90, 1, 136, 1, 0, 17, 1.0, {33, 16, 90}, true, 1.5}};
+
 /// Buffers of one forward and backward pass. Everything written starts as NaN.
 struct Run {
   AttentionCase c;
@@ -69,7 +76,7 @@ struct Run {
 };
 
 void check(const AttentionCase& c, DType type) {
-  CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size, c.group, c.first, c.window, c.documents);
+  CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size, c.group, c.first, c.window, c.documents, c.cap);
   Run run(c, type), again(c, type);
   const AttentionReference reference(c, run.qkv, run.dout);
   run.forward();
@@ -116,6 +123,12 @@ TEST_CASE("attention within documents, against the whole matrices", "[kernels]")
 TEST_CASE("attention of every position to all, against the whole matrices", "[kernels]") {
   for (const DType type : all_types) {
     for (const AttentionCase& c : whole_cases) check(c, type);
+  }
+}
+
+TEST_CASE("attention whose scores are held within a cap, against the whole matrices", "[kernels]") {
+  for (const DType type : all_types) {
+    for (const AttentionCase& c : capped_cases) check(c, type);
   }
 }
 

@@ -73,6 +73,15 @@ TEST_CASE("queries against kept keys equal the last rows of whole attention") {
   }
 }
 
+TEST_CASE("scores of kept keys are held within a cap as those of whole attention are") {
+  for (const std::size_t window : {0, 7}) {
+    AttentionForm form = grouped(6, 2, window);
+    form.cap = 0.5F;
+    CHECK(error(form, DType::f32) < 1e-5);
+    CHECK(error(form, DType::bf16) <= 4.0 / 256.0);
+  }
+}
+
 TEST_CASE("queries, keys and values that are columns of one matrix are read where they lie") {
   Arena arena;
   const AttentionForm form = grouped(2, 1, 0);

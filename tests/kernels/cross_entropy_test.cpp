@@ -10,13 +10,30 @@ using namespace pptrain::test;
 
 namespace {
 
+/// Logits in double, held within a cap above 0.
+struct CappedLogits {
+  const TestMatrix& given;
+  double cap;
+
+  double get(std::size_t r, std::size_t c) const {
+    return cap > 0.0 ? cap * std::tanh(given.get(r, c) / cap) : given.get(r, c);
+  }
+  /// The derivative by the logit that was given.
+  double slope(std::size_t r, std::size_t c) const {
+    const double part = cap > 0.0 ? std::tanh(given.get(r, c) / cap) : 0.0;
+    return 1.0 - part * part;
+  }
+};
+
 /// Loss and gradient over the whole vocabulary in double.
 struct Reference {
   double loss = 0;
   Values gradient;
 
-  Reference(const TestMatrix& logits, const std::vector<std::int32_t>& targets, double scale, const LossForm& form) {
-    const std::size_t columns = logits.matrix().columns;
+  Reference(const TestMatrix& given, const std::vector<std::int32_t>& targets, double scale, const LossForm& form,
+            double cap = 0.0) {
+    const std::size_t columns = given.matrix().columns;
+    const CappedLogits logits{given, cap};
     for (std::size_t r = 0; r < targets.size(); ++r) {
       double largest = -INFINITY, sum = 0;
       for (std::size_t c = 0; c < columns; ++c) largest = std::max(largest, logits.get(r, c));
@@ -28,7 +45,7 @@ struct Reference {
         const double target = own + form.label_smoothing / static_cast<double>(columns);
         loss -= target * logits.get(r, c);
         const double p = std::exp(logits.get(r, c) - largest) / sum * (1.0 + 2.0 * form.z_loss * logz);
-        gradient.push_back((p - target) * scale);
+        gradient.push_back((p - target) * scale * logits.slope(r, c));
       }
     }
   }
@@ -36,7 +53,7 @@ struct Reference {
 
 /// The three parts over vocabulary shards [bounds[i], bounds[i + 1]), reduced as ranks would.
 double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& targets,
-                  const std::vector<std::size_t>& bounds, float scale, const LossForm& form = {}) {
+                  const std::vector<std::size_t>& bounds, float scale, const LossForm& form = {}, float cap = 0.0F) {
   const std::size_t rows = targets.size();
   std::vector<float> largest(rows, -INFINITY), sum(rows, 0.0f), target(rows, 0.0f), of_shard(rows), logit(rows);
   const auto shard = [&](std::size_t i) { return logits.matrix().columns_from(bounds[i], bounds[i + 1] - bounds[i]); };
@@ -54,8 +71,8 @@ double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& tar
     host_kernels().add(logit.data(), target.data(), rows);
   }
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    host_kernels().cross_entropy_gradient(shard(i), of(i), largest.data(), sum.data(), scale,
-                                          static_cast<float>(form.z_loss));
+    host_kernels().cross_entropy_gradient(shard(i), of(i), largest.data(), sum.data(),
+                                          {scale, static_cast<float>(form.z_loss), cap});
   }
   double loss = 0;
   host_kernels().cross_entropy_loss(largest.data(), sum.data(), target.data(), rows, &loss, form.z_loss);
@@ -106,6 +123,28 @@ TEST_CASE("cross-entropy against double, whole and over shards of the vocabulary
     check_shards(5, 257, {0, 257}, type, {1e-3, 0.2});
     check_shards(3, 50257, {0, 50257}, type);
     check_shards(3, 50257, {0, 16753, 33506, 50257}, type);
+  }
+}
+
+TEST_CASE("logits are held within a cap, and their gradients know it", "[kernels]") {
+  for (const float cap : {30.0F, 8.0F}) {
+    TestMatrix logits(5, 257, DType::f32, 3);
+    logits.randomise(1, 10.0);
+    const std::vector<std::int32_t> targets = some_targets(5, 257);
+    const Reference reference(logits, targets, 0.125, {1e-3, 0.1}, cap);
+    host_kernels().soft_cap(logits, cap);
+    const double loss = run_shards(logits, targets, {0, 100, 101, 257}, 0.125F, {1e-3, 0.1}, cap);
+    CHECK(loss == Approx(reference.loss).epsilon(1e-6));
+    CHECK(largest_error(logits.values(), reference.gradient, 0.125) < 1e-6);
+    CHECK(logits.padding_is_untouched());
+  }
+  for (const DType type : {DType::bf16, DType::f16}) {
+    TestMatrix logits(5, 257, type, 3);
+    logits.randomise(1, 10.0);
+    Values capped;
+    for (const double x : logits.values()) capped.push_back(8.0 * std::tanh(x / 8.0));
+    host_kernels().soft_cap(logits, 8.0F);
+    CHECK(largest_error(logits.values(), capped) < 1e-6 + rounding(type));
   }
 }
 

@@ -111,7 +111,7 @@ TEST_CASE("files that transformers writes with all keys, and published ones, are
       ++count;
     }
   }
-  CHECK(count == 20 + 20 + 40);
+  CHECK(count == 21 + 21 + 43);
 }
 
 TEST_CASE("published models have the parameters that transformers counts", "[config_files]") {
@@ -173,9 +173,9 @@ TEST_CASE("values of keys that are neutral pass, others do not", "[config_files]
 }
 
 TEST_CASE("key-value heads that are left out are as many as the class has by default", "[config_files]") {
-  const std::map<std::string, std::int64_t> defaults = {{"mistral", 8},   {"mixtral", 8},    {"qwen2", 32},
-                                                        {"qwen3", 32},    {"qwen2_moe", 16}, {"gemma", 16},
-                                                        {"qwen3_moe", 4}, {"smollm3", 4},    {"gemma3_text", 4}};
+  const std::map<std::string, std::int64_t> defaults = {
+      {"mistral", 8}, {"mixtral", 8},   {"qwen2", 32},  {"qwen3", 32}, {"qwen2_moe", 16},
+      {"gemma", 16},  {"qwen3_moe", 4}, {"smollm3", 4}, {"gemma2", 4}, {"gemma3_text", 4}};
   for (const auto& [family, heads] : defaults) {
     CAPTURE(family);
     Json config = small(family, R"({"num_attention_heads": 64, "hidden_size": 128})");
@@ -203,7 +203,8 @@ TEST_CASE("key-value heads that are left out are as many as the class has by def
 }
 
 TEST_CASE("heads whose size is left out have that of the class", "[config_files]") {
-  for (const auto& [family, size] : std::map<std::string, int>{{"gemma", 256}, {"qwen3", 128}, {"gemma3_text", 256}}) {
+  for (const auto& [family, size] :
+       std::map<std::string, int>{{"gemma", 256}, {"qwen3", 128}, {"gemma2", 256}, {"gemma3_text", 256}}) {
     Json config = small(family, fmt::format(R"({{"head_dim": {}}})", size));
     const auto said = described(build(config));
     config.erase("head_dim");

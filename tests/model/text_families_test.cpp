@@ -227,6 +227,24 @@ TEST_CASE("Phi-3's positions that change with the length are refused", "[text_fa
             ->rotated == 8);
 }
 
+TEST_CASE("every other layer of Gemma 2 sees a window, and its scores and logits are held within caps",
+          "[text_families]") {
+  const auto logit_cap = [](const Model& model) { return operators_of<op::Loss>(model.layers.back()).front().cap; };
+  const Model model = build("gemma2", R"({"num_hidden_layers": 4, "sliding_window": 5, "query_pre_attn_scalar": 100})");
+  CHECK(windows_of(model) == std::vector<std::int64_t>{5, 0, 5, 0});
+  CHECK(attention_of(model).front().scale == Approx(0.1));
+  CHECK(attention_of(model).front().cap == 50.0);
+  CHECK(logit_cap(model) == 30.0);
+  CHECK_FALSE(has_name(model.layers[1], "self_attn.q_norm.weight"));
+  CHECK(has_name(model.layers[1], "post_feedforward_layernorm.weight"));
+  for (const op::Norm& norm : operators_of<op::Norm>(model.layers[1])) CHECK(norm.form.one_plus);
+  const Model plain = build("gemma2", R"({"attn_logit_softcapping": null, "final_logit_softcapping": null})");
+  CHECK(attention_of(plain).front().cap == 0.0);
+  CHECK(logit_cap(plain) == 0.0);
+  CHECK_THAT(refusal("gemma2", R"({"attn_logit_softcapping": 0.0})"),
+             Catch::Contains("attn_logit_softcapping: is 0 (nothing fits within it"));
+}
+
 TEST_CASE("layers of Gemma 3 see a window or all, each kind with its positions", "[text_families]") {
   const Model model = build("gemma3_text", R"({"num_hidden_layers": 4, "sliding_window_pattern": 3, "sliding_window": 5,
       "rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "query_pre_attn_scalar": 100})");
@@ -251,8 +269,10 @@ TEST_CASE("layers of Gemma 3 see a window or all, each kind with its positions",
   CHECK(newer[1]->theta == 2e4);
   CHECK(windows_of(build("gemma3_text", R"({"num_hidden_layers": 6})")) ==
         std::vector<std::int64_t>{4096, 4096, 4096, 4096, 4096, 0});
-  CHECK_THAT(refusal("gemma3_text", R"({"final_logit_softcapping": 30.0})"),
-             Catch::Contains("final_logit_softcapping: is 30"));
+  CHECK(attention_of(model).front().cap == 0.0);
+  CHECK(attention_of(build("gemma3_text", R"({"attn_logit_softcapping": 40.0})")).front().cap == 40.0);
+  CHECK_THAT(refusal("gemma3_text", R"({"final_logit_softcapping": -30.0})"),
+             Catch::Contains("final_logit_softcapping: is -30"));
   CHECK_THAT(refusal("gemma3_text", R"({"sliding_window": null})"), Catch::Contains("sliding_window: is null"));
   CHECK_THAT(refusal("gemma3_text", R"({"use_bidirectional_attention": true})"),
              Catch::Contains("attention is causal"));

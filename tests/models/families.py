@@ -166,6 +166,17 @@ FAMILIES = {
         seed=2,
         mutants={"all_turns": rope(10000.0, partial_rotary_factor=1.0), "window_plus_1": {"sliding_window": 7},
                  "eps_x10": {"rms_norm_eps": 1e-4}}),
+    # Four norms a block, all by 1 + w; every other layer sees a window; caps that scores and logits come near to.
+    "gemma2": Family(
+        "Gemma2Config", "Gemma2ForCausalLM",
+        {**LLAMA, **rope(10000.0), "num_hidden_layers": 3, "head_dim": 16, "query_pre_attn_scalar": 24,
+         "sliding_window": 6, "rms_norm_eps": 2e-5, "pad_token_id": 0, "attn_logit_softcapping": 0.5,
+         "final_logit_softcapping": 1.5, "tie_word_embeddings": True, "hidden_activation": "gelu_pytorch_tanh"},
+        seed=2,
+        mutants={"scale": {"query_pre_attn_scalar": 16}, "window_plus_1": {"sliding_window": 7},
+                 "no_score_cap": {"attn_logit_softcapping": None}, "score_cap": {"attn_logit_softcapping": 0.6},
+                 "no_logit_cap": {"final_logit_softcapping": None}, "eps_default": {"rms_norm_eps": 1e-6},
+                 "layers_swapped": {"layer_types": ["full_attention", "sliding_attention", "full_attention"]}}),
     # Four norms a block, of queries and keys too, all by 1 + w; one layer of three sees all, with scaled positions.
     "gemma3-text": Family(
         "Gemma3TextConfig", "Gemma3ForCausalLM",

@@ -20,7 +20,8 @@ except ImportError as missing:
 
 CLASSES = ["GPT2Config", "LlamaConfig", "MistralConfig", "Qwen2Config", "Qwen3Config", "GemmaConfig", "GPTNeoXConfig",
            "OPTConfig", "BertConfig", "MixtralConfig", "Qwen2MoeConfig", "ViTConfig", "T5Config", "ResNetConfig",
-           "Qwen3MoeConfig", "SmolLM3Config", "GraniteConfig", "Olmo2Config", "Phi3Config", "Gemma3TextConfig"]
+           "Qwen3MoeConfig", "SmolLM3Config", "GraniteConfig", "Olmo2Config", "Phi3Config", "Gemma2Config",
+           "Gemma3TextConfig"]
 
 
 def with_all_keys(name):

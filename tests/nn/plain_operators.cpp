@@ -154,7 +154,8 @@ class Interpreter {
           double score = 0.0;
           for (std::size_t c = 0; c < d; ++c)
             score += q[r * q_width + head * d + c] * k[(start + s) * k_width + k_at + c];
-          total += p[s] = std::exp(score * a.scale + bias(a, head, s, r % length()));
+          score = score * a.scale + bias(a, head, s, r % length());
+          total += p[s] = std::exp(a.cap > 0.0 ? a.cap * std::tanh(score / a.cap) : score);
         }
         for (std::size_t s = first; s < end; ++s) {
           for (std::size_t c = 0; c < d; ++c) {
@@ -185,13 +186,15 @@ class Interpreter {
     for (std::size_t i = 0; i < y.size(); ++i) y[i] += in(1)[i] + (a.bias ? weight(0)[i % columns()] : 0.0);
     out() = y;
   }
-  void apply(const op::Loss&) {
+  void apply(const op::Loss& loss) {
     const std::size_t v = columns();
+    Values logits = in();
+    for (double& z : logits) z = loss.cap > 0.0 ? loss.cap * std::tanh(z / loss.cap) : z;
     for (std::size_t r = 0; r < batch_.targets.size(); ++r) {
       if (batch_.targets[r] < 0) continue;
       double sum = 0.0;
-      for (std::size_t c = 0; c < v; ++c) sum += std::exp(in()[r * v + c]);
-      loss_ += std::log(sum) - in()[r * v + static_cast<std::size_t>(batch_.targets[r])];
+      for (std::size_t c = 0; c < v; ++c) sum += std::exp(logits[r * v + c]);
+      loss_ += std::log(sum) - logits[r * v + static_cast<std::size_t>(batch_.targets[r])];
     }
   }
   /// Element i is decided by word i % 4 of block i / 4.

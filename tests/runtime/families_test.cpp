@@ -38,8 +38,8 @@ void check_grids(std::size_t one_of = 1) {
 
 /// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn; some with offloading.
 void check_drawn(std::uint64_t seed, int number) {
-  for (const char* folder : {"llama", "qwen2", "gemma", "gemma3-text", "granite", "olmo2", "phi3", "gpt-neox", "opt",
-                             "bert", "vit", "t5", "mixtral", "qwen2-moe", "vgg", "resnet"}) {
+  for (const char* folder : {"llama", "qwen2", "gemma", "gemma2", "gemma3-text", "granite", "olmo2", "phi3", "gpt-neox",
+                             "opt", "bert", "vit", "t5", "mixtral", "qwen2-moe", "vgg", "resnet"}) {
     const Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
     RandomShapes shapes(

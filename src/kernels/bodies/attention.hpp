@@ -50,7 +50,7 @@ struct CausalRows {
   }
 };
 
-/// Scores become exp(scale * score - largest), zero where masked.
+/// Scores become exp(scale * score - largest), zero where masked; with a cap above 0, scale * score is held within it.
 ///
 /// inverse_sum[r] = 1 / their sum, with which the output still has to be multiplied;
 /// log_sum[r * log_sum_stride] = log of the sum of exp(scale * score).
@@ -61,13 +61,17 @@ struct CausalSoftmax {
   float* inverse_sum;
   float* log_sum;
   std::size_t log_sum_stride;
+  float cap;  ///< 0: none
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     const CausalRow keys = rows.row(row);
     float* s = scores.row(row);
+    const float most = cap, of_products = scale, factor = most > 0.0f ? 1.0f : of_products;
+    if (most > 0.0f) {
+      team.for_each(keys.padded, [=](std::size_t c) { s[c] = soft_cap(of_products * s[c], most).value; });
+    }
     keys.mask(team, s, -__builtin_huge_valf());
-    const float factor = scale;
     const float largest = factor * team.max(keys.padded, [=](std::size_t c) { return s[c]; });
     const float sum = team.sum(keys.padded, [=](std::size_t c) { return s[c] = fast_exp(factor * s[c] - largest); });
     team.once([&] {
@@ -78,7 +82,8 @@ struct CausalSoftmax {
 };
 
 /// Scores become probabilities and dprobabilities become dscores:
-/// p = exp(scale * score - log_sum), dscore = p (dp - delta) scale with delta = sum of dout * out.
+/// p = exp(scale * score - log_sum), dscore = p (dp - delta) scale with delta = sum of dout * out. With a cap above 0,
+/// scale * score is held within it, and dscore is multiplied by the derivative of what holds it.
 struct CausalSoftmaxBackward {
   Rows<float> scores, dprobabilities;
   CausalRows rows;
@@ -86,11 +91,13 @@ struct CausalSoftmaxBackward {
   const float* log_sum;
   std::size_t log_sum_stride;
   const float* delta;
+  float cap;  ///< 0: none
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     const CausalRow keys = rows.row(row);
     float *p = scores.row(row), *dp = dprobabilities.row(row);
+    if (cap > 0.0f) return capped(team, keys, row, p, dp);
     keys.mask(team, p, -__builtin_huge_valf());
     keys.mask(team, dp, 0.0f);
     const float factor = scale, log = log_sum[row * log_sum_stride], shift = delta[row];
@@ -99,6 +106,19 @@ struct CausalSoftmaxBackward {
       p[c] = probability;
       dp[c] = probability * (dp[c] - shift) * factor;
     });
+  }
+
+  /// The same with a cap, behind which masked places are cleared: it would make numbers of what they held.
+  template <class Team>
+  PPTRAIN_FUNCTION void capped(const Team& team, const CausalRow& keys, std::size_t row, float* p, float* dp) const {
+    const float factor = scale, most = cap, log = log_sum[row * log_sum_stride], shift = delta[row];
+    team.for_each(keys.padded, [=](std::size_t c) {
+      const ValueWithDerivative score = soft_cap(factor * p[c], most);
+      const float probability = fast_exp(score.value - log);
+      p[c] = probability;
+      dp[c] = probability * (dp[c] - shift) * factor * score.derivative;
+    });
+    for (float* values : {p, dp}) keys.mask(team, values, 0.0f);
   }
 };
 

@@ -24,6 +24,22 @@ struct ShardTargets : Targets {
   }
 };
 
+/// x = cap tanh(x / cap).
+template <class T>
+struct SoftCap {
+  Rows<T> x;
+  float cap;
+  std::size_t columns;
+
+  template <class Team>
+  PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
+    T* values = x.row(row);
+    const float most = cap;
+    team.for_each(columns,
+                  [=](std::size_t c) { store(values[c], soft_cap(static_cast<float>(values[c]), most).value); });
+  }
+};
+
 template <class T>
 struct CrossEntropyMax {
   Rows<const T> logits;
@@ -72,19 +88,27 @@ struct CrossEntropyGradient {
   Rows<T> logits;
   ShardTargets targets;
   const float *row_max, *row_sum;
-  float scale;
-  float z_loss;  // 0: none
+  LossGradient gradient;
 
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     T* l = logits.row(row);
-    const float most = row_max[row], sum = row_sum[row];
+    const float most = row_max[row], sum = row_sum[row], scale = gradient.scale, z_loss = gradient.z_loss;
     const bool has_z_loss = z_loss != 0.0f && targets.is_labelled(row);
     const float of_softmax = has_z_loss ? scale * (1.0f + 2.0f * z_loss * (std::log(sum) + most)) : scale;
     const float factor = of_softmax / sum;
     const std::int64_t target = targets.column(row);
     const float own = targets.own * scale;
     const float uniform = targets.is_labelled(row) ? targets.uniform * scale : 0.0f;
+    const auto hit = static_cast<std::size_t>(target);
+    if (gradient.cap > 0.0f) {
+      const float inverse_cap = 1.0f / gradient.cap;
+      return team.for_each(targets.columns, [=](std::size_t c) {
+        const float logit = static_cast<float>(l[c]), part = logit * inverse_cap;
+        const float of_capped = fast_exp(logit - most) * factor - (c == hit ? own + uniform : uniform);
+        store(l[c], of_capped * (1.0f - part * part));
+      });
+    }
     if constexpr (sizeof(T) == sizeof(float)) {
       team.for_each(targets.columns, [=](std::size_t c) { l[c] = fast_exp(l[c] - most) * factor - uniform; });
       team.once([&] {
@@ -92,7 +116,6 @@ struct CrossEntropyGradient {
       });
     } else {
       // Subtracted before it is rounded: near 1, a narrow type has few digits for the difference to 1.
-      const auto hit = static_cast<std::size_t>(target);
       team.for_each(targets.columns, [=](std::size_t c) {
         store(l[c], fast_exp(static_cast<float>(l[c]) - most) * factor - (c == hit ? own + uniform : uniform));
       });

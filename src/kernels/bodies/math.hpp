@@ -105,6 +105,31 @@ PPTRAIN_FUNCTION inline ValueWithDerivative silu_with_derivative(float u) {
   return {u * gate, gate * (1.0f + u * (gate * e))};  // gate e is 1 - gate without cancellation
 }
 
+/// tanh(u) and its derivative 1 - tanh(u)^2. Below 0.625 an odd polynomial of degree 11 (Cephes' tanhf) keeps the
+/// relative precision that (1 - e) / (1 + e) with e = exp(-2 |u|) loses there. NaN gives NaN.
+PPTRAIN_FUNCTION inline ValueWithDerivative tanh_with_derivative(float u) {
+  const auto bits = bits_as<std::uint32_t>(u);
+  const std::uint32_t sign = bits & 0x80000000U, size = bits & 0x7fffffffU;
+  const float e = detail::exp_in_range(detail::hold_in_exp_range(-2.0f * bits_as<float>(size)));
+  const float inverse = 1.0f / (1.0f + e), far = bits_as<float>(bits_as<std::uint32_t>((1.0f - e) * inverse) | sign);
+  const float z = u * u;
+  float p = -5.70498872745e-3f;
+  p = p * z + 2.06390887954e-2f;
+  p = p * z - 5.37397155531e-2f;
+  p = p * z + 1.33314422036e-1f;
+  p = p * z - 3.33332819422e-1f;
+  const float near = u + u * (z * p);
+  constexpr std::uint32_t border = 0x3f200000U, infinity = 0x7f800000U;  // 0.625
+  const float value = size < border ? near : far;
+  return {size > infinity ? u : value, 4.0f * e * (inverse * inverse)};
+}
+
+/// x held within (-cap, cap), cap tanh(x / cap), and its derivative (Gemma team, "Gemma 2", 2024, section 2).
+PPTRAIN_FUNCTION inline ValueWithDerivative soft_cap(float x, float cap) {
+  const ValueWithDerivative t = tanh_with_derivative(x / cap);
+  return {cap * t.value, t.derivative};
+}
+
 /// max(u, 0), and its derivative, which is 0 at 0. NaN gives NaN.
 PPTRAIN_FUNCTION inline ValueWithDerivative relu_with_derivative(float u) {
   const float slope = u <= __builtin_huge_valf() ? 1.0f : u;

@@ -42,6 +42,7 @@ const std::vector<Family>& families() {
       {"qwen2", "Qwen2ForCausalLM", build_qwen2, {}, {}, {"attention_bias"}},
       {"qwen3", "Qwen3ForCausalLM", build_qwen3},
       {"gemma", "GemmaForCausalLM", build_gemma},
+      {"gemma2", "Gemma2ForCausalLM", build_gemma2},
       {"gemma3_text", "Gemma3ForCausalLM", build_gemma3_text, {}, {}, {"_sliding_window_pattern"}},
       {"smollm3", "SmolLM3ForCausalLM", build_smollm3, {}, {}, {"max_window_layers"}},
       {"granite", "GraniteForCausalLM", build_granite},

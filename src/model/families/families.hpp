@@ -54,6 +54,7 @@ Model build_mistral(const ConfigJson& config, const FamilyOptions& options);
 Model build_qwen2(const ConfigJson& config, const FamilyOptions& options);
 Model build_qwen3(const ConfigJson& config, const FamilyOptions& options);
 Model build_gemma(const ConfigJson& config, const FamilyOptions& options);
+Model build_gemma2(const ConfigJson& config, const FamilyOptions& options);
 Model build_gpt_neox(const ConfigJson& config, const FamilyOptions& options);
 Model build_opt(const ConfigJson& config, const FamilyOptions& options);
 Model build_bert(const ConfigJson& config, const FamilyOptions& options);

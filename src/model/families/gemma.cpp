@@ -41,20 +41,51 @@ Model build_gemma(const ConfigJson& config, const FamilyOptions& options) {
 
 namespace {
 
-void refuse_soft_cap(const ConfigJson& config, const std::string& key) {
-  if (!config.has(key)) return;
-  config.refuse(key, fmt::format("is {}", config.number(key)), "a soft cap would change every number",
-                "use a model without it, as the published ones of this family are");
+/// What scores or logits are held within; 0: nothing, where the key is null or left out without a fallback.
+double soft_cap_of(const ConfigJson& config, const std::string& key, double fallback) {
+  if (config.is_null(key)) return 0.0;
+  const double cap = config.number(key, fallback);
+  if (cap > 0.0 || !config.has(key)) return cap;
+  config.refuse(key, fmt::format("is {}", cap), "nothing fits within it",
+                "correct it: it is above 0, or null for none");
+}
+
+/// The caps of a class of transformers, where the file leaves them out; 0: none.
+struct SoftCaps {
+  double of_scores, of_logits;
+};
+
+/// What the classes of Gemma 2 and 3 have in common: norms before and behind both parts, an own scale of scores, and
+/// soft caps of scores and logits.
+LlamaShape later_shape(const std::string& name, const ConfigJson& config, const FamilyOptions& options,
+                       const LlamaDefaults& defaults, const SoftCaps& caps) {
+  LlamaShape shape = llama_shape(name, config, options, defaults);
+  BlockShape& block = shape.block;
+  block.norm.one_plus = true;
+  block.norm_places = NormPlaces::both;
+  block.activation = activation_of(config, "hidden_activation", tanh_form);
+  block.query_bias = block.output_bias = config.boolean("attention_bias", false);
+  block.score_scale = 1.0 / std::sqrt(static_cast<double>(config.size("query_pre_attn_scalar", 256)));
+  block.score_cap = soft_cap_of(config, "attn_logit_softcapping", caps.of_scores);
+  shape.chain.logit_cap = soft_cap_of(config, "final_logit_softcapping", caps.of_logits);
+  shape.chain.tied = config.boolean("tie_word_embeddings", true);
+  shape.chain.embedding_scale = std::sqrt(static_cast<double>(shape.chain.hidden));
+  config.only("use_bidirectional_attention", false, "attention is causal");
+  return shape;
+}
+
+/// The window of the layers that slide by default, every `pattern`-th of which does not.
+std::vector<std::int64_t> windows_in_turn(const ConfigJson& config, std::int64_t layers, std::int64_t pattern) {
+  if (config.is_null("sliding_window")) {
+    config.refuse("sliding_window", "is null", "layers of sliding_attention cannot be computed without", "add a size");
+  }
+  return layer_windows(config, layers, config.size("sliding_window", 4096),
+                       [&](std::int64_t i) { return (i + 1) % pattern != 0; });
 }
 
 /// Each layer sees all earlier positions, or a window, with rotary positions of its own.
 void read_kinds_of_layers(const ConfigJson& config, LlamaShape& shape) {
-  const std::int64_t pattern = config.size("sliding_window_pattern", 6);
-  if (config.is_null("sliding_window")) {
-    config.refuse("sliding_window", "is null", "layers of sliding_attention cannot be computed without", "add a size");
-  }
-  shape.windows = layer_windows(config, shape.layers, config.size("sliding_window", 4096),
-                                [&](std::int64_t i) { return (i + 1) % pattern != 0; });
+  shape.windows = windows_in_turn(config, shape.layers, config.size("sliding_window_pattern", 6));
   const std::int64_t size = shape.block.head_size;
   const RotaryForm global =
       rotary_form(config, read_rotary_of_kind(config, "full_attention", 1e6, "rope_theta", true), size);
@@ -66,29 +97,32 @@ void read_kinds_of_layers(const ConfigJson& config, LlamaShape& shape) {
 
 }  // namespace
 
-/// Gemma team, "Gemma 3 technical report", 2025: norms before and behind both parts, norms of queries and keys, five
-/// layers with a window for one without, which has other rotary positions.
+/// Gemma team, "Gemma 2: improving open language models at a practical size", 2024: norms before and behind both parts,
+/// every other layer with a window, scores and logits held within caps.
+Model build_gemma2(const ConfigJson& config, const FamilyOptions& options) {
+  LlamaShape shape = later_shape(
+      "gemma2", config, options,
+      {.key_heads = 4, .null_means_heads = false, .head_size = 256, .heads = 8, .vocabulary = 256000, .hidden = 2304},
+      {.of_scores = 50.0, .of_logits = 30.0});
+  shape.windows = windows_in_turn(config, shape.layers, 2);
+  return build_llama_chain(shape);
+}
+
+/// Gemma team, "Gemma 3 technical report", 2025: norms of queries and keys in place of caps, five layers with a window
+/// for one without, which has other rotary positions.
 Model build_gemma3_text(const ConfigJson& config, const FamilyOptions& options) {
   // Files with this model as a part leave out what is usual.
-  LlamaShape shape = llama_shape("gemma3_text", config, options,
+  LlamaShape shape = later_shape("gemma3_text", config, options,
                                  {.key_heads = 4,
                                   .null_means_heads = false,
                                   .head_size = 256,
                                   .heads = 8,
                                   .vocabulary = 262208,
                                   .hidden = 2304,
-                                  .own_rotary = true});
-  BlockShape& block = shape.block;
-  block.norm.one_plus = block.head_norms = true;
-  block.norm_places = NormPlaces::both;
-  block.activation = activation_of(config, "hidden_activation", tanh_form);
-  block.query_bias = block.output_bias = config.boolean("attention_bias", false);
-  block.score_scale = 1.0 / std::sqrt(static_cast<double>(config.size("query_pre_attn_scalar", 256)));
-  shape.chain.tied = config.boolean("tie_word_embeddings", true);
-  shape.chain.embedding_scale = std::sqrt(static_cast<double>(shape.chain.hidden));
+                                  .own_rotary = true},
+                                 {.of_scores = 0.0, .of_logits = 0.0});
+  shape.block.head_norms = true;
   read_kinds_of_layers(config, shape);
-  config.only("use_bidirectional_attention", false, "attention is causal");
-  for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"}) refuse_soft_cap(config, key);
   return build_llama_chain(shape);
 }
 

@@ -41,6 +41,7 @@ inline AttentionForm attention_of_member(const op::SelfAttention& kind, const Va
   form.group = static_cast<std::size_t>(kind.group());
   form.first = static_cast<std::size_t>(heads.begin % kind.group());
   form.scale = static_cast<float>(kind.scale);
+  form.cap = static_cast<float>(kind.cap);
   form.window = static_cast<std::size_t>(kind.window);
   form.causal = kind.causal;
   return form;

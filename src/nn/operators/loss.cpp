@@ -6,13 +6,15 @@ namespace {
 /// Softmax and cross-entropy. Where a group has divided the classes its members exchange row maxima, sums and target
 /// logits, never logits (Megatron's vocabulary-parallel cross-entropy). With a z-loss the squared logarithm of a row's
 /// sum is part of the loss (Chowdhery et al., "PaLM", 2022, section 5); with label smoothing a target logit is the mean
-/// of the logits by the target's probabilities.
+/// of the logits by the target's probabilities. With a cap the logits are first held within it.
 class LossModule final : public OperatorModule {
  public:
-  using OperatorModule::OperatorModule;
+  LossModule(const op::Loss& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), cap_(static_cast<float>(kind.cap)) {}
 
   void forward(Batch& batch, Pass& pass) override {
     const Matrix logits = pass.matrix(input());
+    if (cap_ > 0.0F) kernels().soft_cap(logits, cap_);
     std::vector<Tensor>& s = statistics(pass);
     s.clear();
     s.emplace_back(arena(), 1, logits.rows);
@@ -36,7 +38,7 @@ class LossModule final : public OperatorModule {
   void backward_input(const Batch& batch, Pass& pass) override {
     const Matrix logits = pass.matrix(input());
     kernels().cross_entropy_gradient(logits, targets(batch), statistics(pass)[0].f32(), statistics(pass)[1].f32(),
-                                     batch.loss_scale, static_cast<float>(batch.loss_form.z_loss));
+                                     {batch.loss_scale, static_cast<float>(batch.loss_form.z_loss), cap_});
     Gradient gradient = make_gradient(std::move(pass.values[input()]));
     gradient.matrix = logits;
     add_gradient(pass, input(), std::move(gradient));
@@ -47,12 +49,14 @@ class LossModule final : public OperatorModule {
   Targets targets(const Batch& batch) const {
     return batch.loss_form.targets(batch.targets, is_divided() ? part(input()).begin : 0, value(input()).columns);
   }
+
+  float cap_;
 };
 
 }  // namespace
 
-std::unique_ptr<OperatorModule> make_module(const op::Loss& /*kind*/, OperatorPlace place) {
-  return std::make_unique<LossModule>(std::move(place));
+std::unique_ptr<OperatorModule> make_module(const op::Loss& kind, OperatorPlace place) {
+  return std::make_unique<LossModule>(kind, std::move(place));
 }
 
 }  // namespace pptrain
