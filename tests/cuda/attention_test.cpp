@@ -42,7 +42,7 @@ const std::vector<AttentionCase> whole_cases{
 /// are shared, and every position seeing all.
 const std::vector<AttentionCase> capped_cases{
     {2, 7, 3, 5, 1, 0, 0, 1.0, {}, true, 0.5},       {1, 100, 4, 80, 4, 0, 0, 1.0, {}, true, 2.0},
-    {2, 97, 3, 16, 3, 0, 7, 3.0, {}, true, 50.0},    {2, 130, 2, 24, 1, 0, 0, 1.0, {1, 7, 50, 3}, true, 1.0},
+    {2, 97, 3, 16, 3, 0, 7, 1.0, {}, true, 50.0},    {2, 130, 2, 24, 1, 0, 0, 1.0, {1, 7, 50, 3}, true, 1.0},
     {1, 197, 3, 64, 1, 0, 0, 0.25, {}, false, 0.25}, {1, 90, 1, 136, 1, 0, 17, 1.0, {33, 16, 90}, true, 1.5}};
 const std::vector<AttentionCase> fast_cases{{2, 33, 2, 16},
                                             {1, 64, 3, 64},

@@ -63,14 +63,17 @@ struct Published {
     batch.samples = 1;
     batch.tokens = tokens;
     Values x;
+    double cap = 0.0;
     for (Layer layer : model.layers) {
       for (Value& value : layer.operators.values) value.rows = static_cast<std::int64_t>(tokens.size());
       if (layer.computes_loss()) {
+        cap = layer.operators.operators.back().as<op::Loss>()->cap;
         layer.operators.output = layer.operators.operators.back().inputs.front();
         layer.operators.operators.pop_back();
       }
       x = plain_operators(layer, parameters, batch, x);
     }
+    for (double& logit : x) logit = cap > 0.0 ? cap * std::tanh(logit / cap) : logit;
     return x;
   }
 
