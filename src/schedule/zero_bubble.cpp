@@ -34,7 +34,7 @@ class Search {
     try_policies();
     std::stable_sort(attempts_.begin(), attempts_.end(),
                      [](const Attempt& a, const Attempt& b) { return better(a.result, b.result); });
-    if (attempts_.size() > num_climbs) attempts_.resize(num_climbs);
+    if (attempts_.size() > most_climbs()) attempts_.resize(most_climbs());
     if (shape_.effort == OrderEffort::sketch) return {std::move(attempts_.front().result.orders), work_};
     for (std::size_t i = 0; i < attempts_.size() && !optimal(attempts_.front()); ++i) {
       climb(attempts_[i]);
@@ -52,7 +52,6 @@ class Search {
   static constexpr long most_move_work = 100'000;
   static constexpr long most_moves = 100;
   static constexpr long brief_part = 4;  // of the work of steps
-  static constexpr std::size_t num_climbs = 2;
   static constexpr double close_enough = 1e-3;  // above the bound: times are not known better than that
 
   bool optimal(const Attempt& attempt) const { return attempt.result.makespan <= bound_; }
@@ -70,10 +69,18 @@ class Search {
     return all;
   }
 
+  bool is_full() const { return shape_.effort == OrderEffort::full; }
+  /// The policies that are tried where not all are, a sixth of them: in nineteen of twenty searches their best schedule
+  /// is at most 0.2 % longer than the best of all.
+  static bool is_likely(const ListPolicy& policy) { return policy.warm_up == 0 && policy.lead <= 1.0; }
+  /// From how many policies' schedules a search climbs.
+  std::size_t most_climbs() const { return is_full() ? 2 : 1; }
+
   /// At least one policy, then as many as the work allows.
   void try_policies() {
     const long most_work = shape_.effort == OrderEffort::sketch ? most_sketch_work : most_policy_work;
     for (const ListPolicy& policy : policies(shape_.chunks_per_rank)) {
+      if (!is_full() && !is_likely(policy)) continue;
       work_ += tasks_;
       if (const ListResult* result = scheduler_.run(policy, {}, latest_of_use())) {
         attempts_.push_back({policy, *result});
@@ -83,9 +90,9 @@ class Search {
     }
   }
 
-  /// A schedule that ends later than as many others as are climbed from, in a sketch than one, is of no use.
+  /// A schedule that ends later than as many others as are climbed from is of no use.
   double latest_of_use() const {
-    const std::size_t num_used = shape_.effort == OrderEffort::sketch ? 1 : num_climbs;
+    const std::size_t num_used = most_climbs();
     if (attempts_.size() < num_used) return infinity;
     std::vector<double> ends;
     for (const Attempt& attempt : attempts_) ends.push_back(attempt.result.makespan);

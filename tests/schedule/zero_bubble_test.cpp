@@ -193,6 +193,7 @@ TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes le
   std::mt19937 random(5);
   double sketched_work = 0.0;
   double work = 0.0;
+  int far = 0;
   for (int trial = 0; trial < 60; ++trial) {
     PipelineShape shape = random_shape(random);
     shape.placement = ChunkPlacement::loop;
@@ -201,16 +202,19 @@ TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes le
       PipelineShape sketched = shape;
       sketched.effort = OrderEffort::sketch;
       const FoundOrders sketch = find_orders(schedule, sketched);
-      CHECK(checked_makespan(shape, sketch.orders) >= checked_makespan(shape, order.orders) * (1.0 - 1e-12));
+      const double ratio = checked_makespan(shape, sketch.orders) / checked_makespan(shape, order.orders);
+      CHECK(ratio >= 1.0 - 1e-12);
+      far += ratio > 1.05 ? 1 : 0;
       CHECK(sketch.work <= order.work);
       sketched_work += static_cast<double>(sketch.work);
       work += static_cast<double>(order.work);
     }
   }
-  CHECK(sketched_work < 0.1 * work);
+  CHECK(far <= 2 * 60 / 10);
+  CHECK(sketched_work < 0.05 * work);
 }
 
-TEST_CASE("a brief search for an order takes less than half the work and comes near the long one", "[zero-bubble]") {
+TEST_CASE("a brief search for an order takes two fifths of the work and comes near the long one", "[zero-bubble]") {
   std::mt19937 random(6);
   double brief_work = 0.0, work = 0.0, ratios = 0.0;
   constexpr int trials = 40;
@@ -230,7 +234,7 @@ TEST_CASE("a brief search for an order takes less than half the work and comes n
     work += static_cast<double>(order.work);
   }
   CHECK(ratios / trials < 1.005);
-  CHECK(brief_work < 0.6 * work);
+  CHECK(brief_work < 0.4 * work);
 }
 
 TEST_CASE("zero bubble needs memory for one micro-batch", "[zero-bubble]") {

@@ -53,8 +53,8 @@ class PlanSimulator {
 
   /// Whether the plan's order is searched, so that a sketch of it takes less time.
   static bool has_sketch(const Plan& plan);
-  /// The plan in the order that the first policies make, which no step improves: in nine of ten at most 5 %
-  /// longer than what `of` gives, for a small part of the work. Nothing but the order is remembered.
+  /// The plan in the order that the likely policies make, which no step improves: in nine of ten at most 5 % longer
+  /// than what `of` gives, for a small part of the work. Nothing but the order is remembered.
   SimulatedPlan sketched(const Plan& plan);
 
  private:
