@@ -76,8 +76,8 @@ void hold_together(ForeignProfile& profile) {
 }  // namespace foreign
 
 bool ForeignProfile::is_whole() const {
-  return !sizes.empty() && std::all_of(sizes.begin(), sizes.end(), [](const ForeignSizes& layer) {
-    return layer.output_bytes > 0.0 && layer.stored_bytes.contains(1);
+  return !sizes.empty() && std::all_of(sizes.begin(), sizes.end(), [this](const ForeignSizes& layer) {
+    return (layer.output_bytes > 0.0 || &layer == &sizes.back()) && layer.stored_bytes.contains(1);
   });
 }
 
