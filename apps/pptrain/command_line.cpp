@@ -188,7 +188,7 @@ void CommandLine::foreign_profile(CLI::App* sub) {
          "with --from: what a device is called in clusters, as A100-40=a100-sxm-40gb; where the files have one, "
          "its name alone; may be repeated")
       ->needs(from)
-      ->type_name("NAME")
+      ->type_name("DEVICE=NAME")
       ->allow_extra_args(false);
 }
 

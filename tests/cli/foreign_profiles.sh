@@ -131,6 +131,9 @@ refused "a model with other layers" 'it has 4 layers, but llama has 6' metis m -
 rm bad/DeviceType.A100-PCIE-40GB_tp01_bs1.json
 metis bad/DeviceType.A100-PCIE-40GB_tp8_bs1.json "3, 9, 9, 6"
 refused "a degree beyond the heads" 'tensor-parallel degree 8 .*does not divide the 4 units' metis bad "${opt[@]}"
+mv bad/DeviceType.A100-PCIE-40GB_tp8_bs1.json bad/DeviceType.A100-PCIE-40GB_tp0_bs1.json
+refused "a degree of 0" 'tp0_bs1.json: its name has another form' metis bad "${opt[@]}"
+job "a folder that is not there" 2 'missing/' profile --from metis m "${opt[@]}" -o missing/metis.json
 job "nothing to profile" 2 'no CONFIG.toml and no --from' profile
 job "a model without --from" 2 'requires --from' profile --model "$models/opt"
 

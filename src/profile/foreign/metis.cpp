@@ -13,6 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view prefix = "DeviceType.";
 constexpr const char* naming = "its files are called DeviceType.NAME_tpN_bsN.json, with the degree and the batch size";
 constexpr double rounding = 0.03;  ///< of parameters: norms and biases that members do not divide
 
@@ -26,7 +27,7 @@ struct MetisFile {
 
 /// Nothing for a name of another form.
 std::optional<MetisFile> named_file(const fs::path& path) {
-  const std::string name = path.filename().string(), prefix = "DeviceType.", ending = ".json";
+  const std::string name = path.filename().string(), ending = ".json";
   const std::size_t batch = name.rfind("_bs"), degree = name.rfind("_tp", batch);
   if (!name.starts_with(prefix) || !name.ends_with(ending) || batch == std::string::npos ||
       degree == std::string::npos || degree <= prefix.size()) {
@@ -45,7 +46,12 @@ std::vector<MetisFile> metis_files(const std::string& path) {
       fs::is_directory(path, ignored) ? entries_of(path) : std::vector<fs::path>{path};
   std::vector<MetisFile> files;
   for (const fs::path& entry : entries) {
-    if (std::optional<MetisFile> file = named_file(entry)) files.push_back(std::move(*file));
+    if (std::optional<MetisFile> file = named_file(entry)) {
+      files.push_back(std::move(*file));
+    } else if (entry.filename().string().starts_with(prefix)) {
+      throw_bad_input({entry.string(), "its name has another form", naming,
+                       "call it by its device, degree and batch size, or move it elsewhere"});
+    }
   }
   if (files.empty()) {
     throw_bad_input(
