@@ -34,7 +34,7 @@ struct Options {
   bool catalogue = false;              ///< of `cluster`: show what is known by name
   std::string model;  ///< of `plan` and `simulate`, like the next one: a folder with config.json, or that file
   std::pair<std::string, std::string> from;  ///< of `profile`, like the next one: a planner, the path of its profiles
-  std::vector<std::string> devices;          ///< NAME, or NAME of the planner=NAME
+  std::vector<std::string> devices;          ///< NAME, or the planner's NAME=NAME
   std::string plan_precision;                ///< "": as the configuration says
   std::string profile;
   std::string planner;

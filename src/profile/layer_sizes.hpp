@@ -15,7 +15,7 @@ namespace pptrain {
 /// profile's layer without its times.
 class LayerSizes {
  public:
-  /// Of layer `number` of the model, in the configuration's precision.
+  /// Sizes of layer `number` of the model, in the configuration's precision.
   LayerSizes(const Config& config, const RuntimeTraits& runtime, const Model& model, std::size_t number);
 
   /// The layer, without rows.

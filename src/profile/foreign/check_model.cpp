@@ -47,7 +47,7 @@ bool is_number_of(const ForeignProfile& from, double figure, double parameters) 
   });
 }
 
-/// The layers between the first and the last alone: what lies there depends on no vocabulary, which frameworks pad.
+/// Compares the layers between the first and the last alone, which depend on no vocabulary: frameworks pad these.
 void check_sizes(const ForeignProfile& from, const Model& model) {
   if (from.sizes.empty()) return;
   for (std::size_t l = 1; l + 1 < model.layers.size(); ++l) {

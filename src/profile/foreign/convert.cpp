@@ -19,7 +19,7 @@ LayerSeconds sum(const LayerSeconds& a, const LayerSeconds& b) {
   return {a.forward + b.forward, a.backward_input + b.backward_input, a.backward_weight + b.backward_weight};
 }
 
-/// One layer of the last two where a planner has the final norm apart, which pptrain has with the output.
+/// Joins the last two layers of a planner that has the final norm apart, which pptrain has with the output.
 ForeignProfile with_norm_joined(ForeignProfile from) {
   for (ForeignTimes& times : from.times) {
     const LayerSeconds last = times.layers.back();
@@ -34,7 +34,7 @@ ForeignProfile with_norm_joined(ForeignProfile from) {
   return from;
 }
 
-/// The bytes that a member holds as the files have them, beside what else is known of it.
+/// Bytes that a member holds: as the files say, else as they are computed.
 std::optional<LayerBytes> bytes_of(const ForeignSizes* sizes, int degree, double samples,
                                    std::optional<LayerBytes> computed) {
   if (sizes == nullptr || !sizes->stored_bytes.contains(degree)) return computed;
@@ -56,7 +56,7 @@ void add_rows(const ForeignProfile& from, const ForeignKinds& kinds, std::size_t
   }
 }
 
-/// The optimizer's step over the whole model is shared out by parameters, as it does the same for each of them.
+/// Shares the optimizer's step over the whole model out by parameters, as it does the same for each of them.
 void add_steps(const ForeignProfile& from, const ForeignKinds& kinds, Profile& profile) {
   const double all = std::accumulate(profile.layers.begin(), profile.layers.end(), 0.0,
                                      [](double sum, const ProfileLayer& layer) { return sum + layer.parameters; });
@@ -67,7 +67,7 @@ void add_steps(const ForeignProfile& from, const ForeignKinds& kinds, Profile& p
   }
 }
 
-/// Where the figures are from, for people, without the folders above.
+/// Text on where the figures are from, for people.
 std::string source_of(const ForeignProfile& from, const std::string& sizes) {
   return fmt::format(
       "profile \"{}\" of {}: {}; the collectives of a degree are in its times, so no tensor-parallel "

@@ -13,7 +13,7 @@ namespace pptrain {
 struct ForeignTimes {
   std::string device;       ///< its name there
   int tensor_parallel = 1;  ///< degree
-  double samples = 1.0;     ///< of the micro-batch
+  double samples = 1.0;     ///< samples of the micro-batch
   std::vector<LayerSeconds> layers;
   std::string place;  ///< file and key that they were read from, for messages
 };
@@ -22,7 +22,7 @@ struct ForeignTimes {
 struct ForeignSizes {
   double parameters = 0.0;             ///< of the whole layer, in `ForeignProfile::parameter_unit`
   double output_elements = 0.0;        ///< numbers of a sample that cross to the next layer; 0: it does not say
-  double output_bytes = 0.0;           ///< the same in bytes
+  double output_bytes = 0.0;           ///< bytes of these numbers
   std::map<int, double> stored_bytes;  ///< by degree: what a member holds of a sample from F to B
 };
 
@@ -32,7 +32,6 @@ enum class ParameterUnit { elements, bytes };
 /// What the files of another planner say of one model, in seconds and bytes: read, and not yet compared with a model.
 struct ForeignProfile {
   std::string planner;              ///< "sailor"
-  std::string path;                 ///< as it was named
   std::string model;                ///< its name there
   std::string runtime;              ///< of `runtimes()`: the framework that the planner's authors measured
   std::string backward;             ///< how times of F and B came about, for people

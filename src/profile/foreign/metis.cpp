@@ -25,7 +25,7 @@ struct MetisFile {
   int samples = 1;
 };
 
-/// Nothing for a name of another form.
+/// What a name says; nothing where it has another form.
 std::optional<MetisFile> named_file(const fs::path& path) {
   const std::string name = path.filename().string(), ending = ".json";
   const std::size_t batch = name.rfind("_bs"), degree = name.rfind("_tp", batch);
@@ -78,7 +78,7 @@ ForeignTimes times_of(const MetisFile& file, const JsonNode& milliseconds) {
   return times;
 }
 
-/// The parameters of all layers, of which there have to be as many as there are times.
+/// Bytes of the parameters of all layers, of which there have to be as many as there are times.
 std::vector<double> parameters_of(const JsonNode& root, std::size_t num_layers) {
   const JsonNode node = root.at("model").at("parameters").at("parameters_per_layer_bytes");
   std::vector<double> bytes = amounts(node);
@@ -102,9 +102,8 @@ bool about(double a, double b) { return std::abs(a - b) <= rounding * std::max(a
 /// Reads one file after another and holds the models that they are of to that of the first.
 class MetisReader {
  public:
-  explicit MetisReader(const std::string& path) {
+  MetisReader() {
     profile_.planner = "metis";
-    profile_.path = path;
     profile_.runtime = "megatron";
     profile_.parameter_unit = ParameterUnit::bytes;
     profile_.backward = "F is a third of the time of F and B together";
@@ -126,7 +125,7 @@ class MetisReader {
   const ForeignProfile& profile() const { return profile_; }
 
  private:
-  /// Of the smallest degree, as some files have a member's shard and others the whole layer.
+  /// Keeps the parameters of the smallest degree, as some files have a member's shard and others the whole layer.
   void take_parameters(const MetisFile& file, const std::vector<double>& bytes) {
     if (!profile_.sizes.empty()) check_same_model(file, bytes);
     if (!profile_.sizes.empty() && file.degree >= profile_.parameters_degree) return;
@@ -161,7 +160,7 @@ class MetisReader {
 }  // namespace
 
 ForeignProfile read_metis(const std::string& path) {
-  MetisReader reader(path);
+  MetisReader reader;
   for (const MetisFile& file : metis_files(path)) reader.add(file);
   return reader.profile();
 }

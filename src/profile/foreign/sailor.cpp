@@ -28,7 +28,7 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-/// Where the files of a model are.
+/// Files of a model.
 struct SailorFiles {
   fs::path model;               ///< its folder
   std::vector<fs::path> times;  ///< a file for each device, whose folder has its name; as people named the path
@@ -72,7 +72,7 @@ LayerSeconds seconds_of(const JsonNode& layer) {
   return {parts[0].number(), 0.5 * backward, 0.5 * backward};
 }
 
-/// A layer under its number for each from 0 on; `node` has no other keys.
+/// The layers of an object whose keys are their numbers from 0 on.
 std::vector<JsonNode> numbered_layers(const JsonNode& node) {
   std::vector<JsonNode> layers;
   const std::size_t count = node.keys().size();
@@ -98,7 +98,7 @@ void add_times(const std::string& file, ForeignProfile& profile) {
   }
 }
 
-/// The file in the folder of the model or one above it; "": there is none.
+/// The file with the sizes, in the folder of the model or one above it; "": there is none.
 fs::path find_sizes(fs::path folder) {
   for (int above = 0; above <= most_folders_above; ++above) {
     if (is_file(folder / sizes_file)) return folder / sizes_file;
@@ -108,7 +108,8 @@ fs::path find_sizes(fs::path folder) {
   return {};
 }
 
-/// Sizes of the layers at one degree, for one sample. Parameters and outputs are those of the smallest degree.
+/// Takes the sizes of the layers at one degree, for one sample. Parameters and outputs are those of the smallest
+/// degree.
 void take_sizes(const JsonNode& layers, int degree, ForeignProfile& profile) {
   const std::vector<JsonNode> numbered = numbered_layers(layers);
   if (numbered.size() != profile.num_layers()) {
@@ -150,7 +151,6 @@ ForeignProfile read_sailor(const std::string& path) {
   const SailorFiles files = sailor_files(path);
   ForeignProfile profile;
   profile.planner = "sailor";
-  profile.path = path;
   profile.model = files.model.filename().string();
   profile.runtime = "megatron-deepspeed";
   profile.backward = "F and B are as measured";
