@@ -29,6 +29,9 @@ void check_options(const Options& options) {
     throw_bad_input({from_option, fmt::format("{} is given beside it", options.analytic ? "--analytic" : "--cluster"),
                      "the times are those of the files, whatever cluster is planned for", "leave one of them out"});
   }
+  if (options.from.second.empty()) {
+    throw_bad_input({from_option, "it names no path", "", "write --from PLANNER PATH"});
+  }
   check_delivery(options.output);
 }
 

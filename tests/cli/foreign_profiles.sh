@@ -108,6 +108,7 @@ refused "a folder without profiles" 'DeviceType.NAME_tpN_bsN.json' metis empty "
 refused "a folder without profiles of Sailor" 'A100-40/profile.json' sailor empty "${opt[@]}"
 refused "no folder" 'nowhere: ' metis nowhere "${opt[@]}"
 refused "an unknown planner" 'did you mean "metis"' metos m "${opt[@]}"
+refused "no path" 'it names no path' metis "" "${opt[@]}"
 refused "no model" 'no model is named' metis m
 refused "both ways to name a model" 'beside' metis m "${opt[@]}" job.toml
 refused "a cluster" 'the times are those of the files' metis m "${opt[@]}" --cluster "1x dgx-h100"

@@ -266,6 +266,12 @@ TEST_CASE("files of Sailor that are wrong are refused with file and key", "[fore
   const auto write = [&](const std::string& layers, const std::string& degree = "1") {
     folder.write("Small/V100-16/profile.json", fmt::format(R"({{"1": {{"{}": {}}}}})", degree, layers));
   };
+  folder.write("Small/V100-16/profile.json", R"({"1": {}})");
+  CHECK_THAT(complaint(), Catch::Contains("V100-16/profile.json: 1: it has no times"));
+  folder.write("Small/V100-16/profile.json", "{}");
+  CHECK_THAT(complaint(), Catch::Contains("V100-16/profile.json: it has no times"));
+  write("{}");
+  CHECK_THAT(complaint(), Catch::Contains("V100-16/profile.json: 1.1: has no layers"));
   write("{\"0\": [1, 2, 3], \"2\": [1, 2, 3]}");
   CHECK_THAT(complaint(), Catch::Contains("V100-16/profile.json: 1.1.1: is missing"));
   write("{\"0\": [1, 2]}");

@@ -89,6 +89,7 @@ void add_times(const std::string& file, ForeignProfile& profile) {
   for (const std::string& samples : root.keys()) {
     const JsonNode degrees = root.at(samples);
     const int number = number_key(root, samples, "micro-batch");
+    if (degrees.keys().empty()) degrees.refuse("it has no times", "", "let Sailor measure it again, or leave it out");
     for (const std::string& degree : degrees.keys()) {
       ForeignTimes times = {device, number_key(degrees, degree, "degree"), static_cast<double>(number), {}, {}};
       for (const JsonNode& layer : numbered_layers(degrees.at(degree))) times.layers.push_back(seconds_of(layer));
