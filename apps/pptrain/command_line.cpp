@@ -12,6 +12,7 @@
 #include "base/screen.hpp"
 #include "base/units.hpp"
 #include "help_format.hpp"
+#include "profile/foreign/foreign_profile.hpp"
 
 namespace pptrain {
 namespace {
@@ -150,21 +151,45 @@ void CommandLine::cluster_file(CLI::App* sub) {
 }
 
 void CommandLine::described_model(CLI::App* sub) {
-  sub->add_option("--model", options_.model,
-                  "instead of a configuration: a model by its config.json of Hugging Face's, or the folder of it, and "
-                  "computed times")
-      ->check([](const std::string& path) { return path.empty() ? "names no model" : ""; })
-      ->type_name("DIR|config.json");
+  model(sub,
+        "instead of a configuration: a model by its config.json of Hugging Face's, or the folder of it, and "
+        "computed times");
+  precision(sub, "of products: fp32, bf16, fp16 (with --model by default bf16, or what all devices have)");
+}
+
+CLI::Option* CommandLine::model(CLI::App* sub, const std::string& description) {
+  CLI::Option* option = sub->add_option("--model", options_.model, description)
+                            ->check([](const std::string& path) { return path.empty() ? "names no model" : ""; })
+                            ->type_name("DIR|config.json");
   sub->add_option("--sequence-length", options_.sequence_length,
                   "tokens of a sample (with --model by default what config.json admits, 4096 at most)")
       ->check(positive_count())
       ->type_name("N");
-  CLI::Option* precision =
-      sub->add_option("--precision", options_.plan_precision,
-                      "of products: fp32, bf16, fp16 (with --model by default bf16, or what all devices have)")
-          ->type_name("PRECISION");
-  precision->check(CLI::IsMember({"fp32", "bf16", "fp16"}).description(""));
-  choices_[precision] = {"fp32", "bf16", "fp16"};
+  return option;
+}
+
+void CommandLine::precision(CLI::App* sub, const std::string& description) {
+  CLI::Option* option = sub->add_option("--precision", options_.plan_precision, description)->type_name("PRECISION");
+  option->check(CLI::IsMember({"fp32", "bf16", "fp16"}).description(""));
+  choices_[option] = {"fp32", "bf16", "fp16"};
+}
+
+void CommandLine::foreign_profile(CLI::App* sub) {
+  const std::vector<std::string>& planners = foreign_planners();
+  CLI::Option* from =
+      sub->add_option("--from", options_.from,
+                      "instead of measuring: take the times that another planner has, " + join(planners, " or "))
+          ->type_name("PLANNER PATH");
+  choices_[from] = planners;
+  model(sub, "with --from: the measured model by its config.json of Hugging Face's, or the folder of it")->needs(from);
+  precision(sub, "of products (with --from by default fp32, or as its files say)");
+  sub->add_option(
+         "--device", options_.devices,
+         "with --from: what a device is called in clusters, as A100-40=a100-sxm-40gb; where the files have one, "
+         "its name alone; may be repeated")
+      ->needs(from)
+      ->type_name("DEVICE=NAME")
+      ->allow_extra_args(false);
 }
 
 void CommandLine::profile_file(CLI::App* sub, const std::string& description) {

@@ -61,6 +61,9 @@ class CommandLine {
   void format(CLI::App* sub, const std::vector<std::string>& names);
   void cluster_file(CLI::App* sub);
   void described_model(CLI::App* sub);
+  CLI::Option* model(CLI::App* sub, const std::string& description);
+  void precision(CLI::App* sub, const std::string& description);
+  void foreign_profile(CLI::App* sub);
   void profile_file(CLI::App* sub, const std::string& description);
   void analytic(CLI::App* sub, const std::string& description);
   void output(CLI::App* sub, const std::string& type);

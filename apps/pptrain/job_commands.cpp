@@ -57,7 +57,8 @@ void CommandLine::cluster() {
 
 void CommandLine::profile() {
   CLI::App* sub = command(Command::profile, "profile", "Time the model's layers on every kind of device");
-  sub->add_option("CONFIG.toml", options_.input, "the job")->required()->type_name("");
+  sub->add_option("CONFIG.toml", options_.input, "the job; not needed with --from")->type_name("");
+  foreign_profile(sub);
   overrides(sub);
   cluster_file(sub);
   analytic(sub, "compute the times from FLOP, bytes and the cluster's rates instead of measuring");
@@ -65,9 +66,13 @@ void CommandLine::profile() {
   describe(
       sub,
       "Measures on the ranks that mpirun or srun started, of which at least one must have each kind of device; with "
-      "--analytic nothing is measured. Prints the profile, or writes it to the file of --output.",
+      "--analytic nothing is measured, and with --from the times are those that another planner has: folders of Sailor "
+      "with profile.json, or of Metis with DeviceType.NAME_tpN_bsN.json. Prints the profile, or writes it to the file "
+      "of "
+      "--output.",
       {{"mpirun -np 4 pptrain profile inputs/gpt2.toml -o profile.json", "measure here"},
-       {"pptrain profile job.toml --cluster cluster.toml --analytic", "compute for a cluster that is not at hand"}});
+       {"pptrain profile job.toml --cluster cluster.toml --analytic", "compute for a cluster that is not at hand"},
+       {"pptrain profile --from metis DIR --model config.json -o profile.json", "take what was measured for Metis"}});
 }
 
 void CommandLine::plan() {

@@ -140,9 +140,11 @@ std::vector<std::string> short_settings(const Options& options) {
   return settings;
 }
 
-Config model_job(const Options& options) {
+namespace {
+
+/// The configuration of what the command line says, before the model is read.
+Config begun_job(const Options& options, const std::string& file) {
   check_alone(options);
-  const std::string file = config_json_of(options.model);
   std::vector<std::string> overrides = options.overrides;
   const std::vector<std::string> settings = short_settings(options);
   overrides.insert(overrides.end(), settings.begin(), settings.end());
@@ -150,6 +152,21 @@ Config model_job(const Options& options) {
   Config config = parse_config("", "command line", "", overrides);
   config.places["model.from"] = model_option;
   if (!options.cluster.empty()) config.cluster.file = options.cluster;
+  return config;
+}
+
+}  // namespace
+
+Config model_without_cluster(const Options& options, std::vector<std::string>& chosen) {
+  const std::string file = config_json_of(options.model);
+  Config config = begun_job(options, file);
+  take_model(options, file, config, chosen);
+  return config;
+}
+
+Config model_job(const Options& options) {
+  const std::string file = config_json_of(options.model);
+  Config config = begun_job(options, file);
   if (config.cluster.file == "discover") {
     throw_bad_input({model_option, "no cluster to plan for", "computed times are of devices that are described",
                      "add --cluster CLUSTER.toml, or for instance --cluster \"2x dgx-h100\""});

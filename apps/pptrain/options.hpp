@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pptrain {
@@ -31,8 +32,10 @@ struct Options {
   std::string resume;                  ///< of `train`
   std::string cluster;                 ///< a file, or nodes of the catalogue
   bool catalogue = false;              ///< of `cluster`: show what is known by name
-  std::string model;           ///< of `plan` and `simulate`, like the next one: a folder with config.json, or that file
-  std::string plan_precision;  ///< "": as the configuration says
+  std::string model;  ///< of `plan` and `simulate`, like the next one: a folder with config.json, or that file
+  std::pair<std::string, std::string> from;  ///< of `profile`, like the next one: a planner, the path of its profiles
+  std::vector<std::string> devices;          ///< NAME, or the planner's NAME=NAME
+  std::string plan_precision;                ///< "": as the configuration says
   std::string profile;
   std::string planner;
   std::string plan;  ///< of `simulate`, like the next three, of `generate` and of `export-plan`

@@ -14,6 +14,7 @@
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
 #include "config/toml_reader.hpp"
+#include "converting.hpp"
 #include "interrupt.hpp"
 #include "io/parameters.hpp"
 #include "model/check.hpp"
@@ -204,6 +205,7 @@ JobOptions job_options(const Options& options) {
 }
 
 bool profiles_from_files(const Options& options) {
+  if (options.input.empty() || !options.from.first.empty()) return true;
   try {
     return planning_config(options).profile.analytic;
   } catch (const Error&) {
@@ -227,6 +229,14 @@ bool plans_from_files(const Options& options) {
 }
 
 void run_profile(const Options& options) {
+  if (!options.from.first.empty()) {
+    run_conversion(options);
+    return;
+  }
+  if (options.input.empty()) {
+    throw_bad_input({"command line", "nothing to profile", "no CONFIG.toml and no --from are given",
+                     "add CONFIG.toml, or --from PLANNER PATH"});
+  }
   if (profiles_from_files(options)) {
     const Config config = planning_config(options);
     deliver(write_profile(analytic_profile(config, named_planning_cluster(config))), options.output);

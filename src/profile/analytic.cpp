@@ -7,27 +7,12 @@
 
 #include "config/published_models.hpp"
 #include "model/check.hpp"
-#include "model/plain_bytes.hpp"
 #include "model/update_rule.hpp"
 #include "profile/graded.hpp"
 #include "profile/layer_rows.hpp"
+#include "profile/layer_sizes.hpp"
 
 namespace pptrain {
-namespace {
-
-/// What a member holds of a layer of a runtime that is not pptrain, which makes nothing again; `whole`: bytes of a
-/// sample of what is not divided as Megatron divides layers.
-LayerBytes bytes_of(const PlainBytes& plain, double whole, int degree, double samples) {
-  LayerBytes bytes;
-  bytes.stored = samples * (whole + plain.divided / degree);
-  bytes.deferred = bytes.stored;
-  bytes.workspace = bytes.forward_workspace = samples * plain.moment / degree;
-  bytes.recomputed = samples * plain.scores / degree;
-  return bytes;
-}
-
-}  // namespace
-
 std::vector<const DeviceKind*> used_kinds(const Cluster& cluster) {
   std::vector<const DeviceKind*> kinds;
   for (const DeviceKind& kind : cluster.device_kinds) {
@@ -49,14 +34,16 @@ BytesPerParameter bytes_per_parameter(const Config& config) {
   return bytes_per_parameter(config, build_model(config.model, config.training, config.source));
 }
 
-BytesPerParameter bytes_per_parameter(const Config& config, const Model& model) {
-  const double state = state_bytes_per_parameter(config.optimizer, model);
-  const RuntimeTraits runtime = runtime_of(config);
-  if (!runtime.own && !runtime.wide_traffic && config.training.precision != Precision::fp32) {
-    const bool half = config.training.precision == Precision::fp16;
-    return {2.0, half ? runtime.fp16_gradients : runtime.wide_gradients, 4.0 + state};
+BytesPerParameter bytes_per_parameter(const RuntimeTraits& runtime, Precision precision, double state) {
+  if (!runtime.own && !runtime.wide_traffic && precision != Precision::fp32) {
+    return {2.0, precision == Precision::fp16 ? runtime.fp16_gradients : runtime.wide_gradients, 4.0 + state};
   }
-  return {config.training.precision == Precision::fp32 ? 4.0 : 6.0, 4.0, state};
+  return {precision == Precision::fp32 ? 4.0 : 6.0, 4.0, state};
+}
+
+BytesPerParameter bytes_per_parameter(const Config& config, const Model& model) {
+  return bytes_per_parameter(runtime_of(config), config.training.precision,
+                             state_bytes_per_parameter(config.optimizer, model));
 }
 
 namespace {
@@ -125,47 +112,19 @@ class LayerProfiles {
 
   ProfileLayer of(std::size_t number) {
     const Layer& layer = model_.layers[number];
-    ProfileLayer made = sizes_of(layer);
-    // Frameworks make the blocks of a model again, and neither the embedding nor what is behind them.
-    made.repeated = runtime_.own || (number > 0 && number + 1 < model_.layers.size());
+    const LayerSizes sizes(config_, runtime_, model_, number);
+    ProfileLayer made = sizes.layer();
     for (LayerRows& computed : rows_) {
       const std::vector<ProfileRow>& rows = computed.of(layer.work);
       made.rows.insert(made.rows.end(), rows.begin(), rows.end());
       made.update_seconds[{computed.kind(), computed.degree()}] =
           rounded(update_seconds(config_.optimizer, layer, computed.roofline(), computed.degree()));
     }
-    if (!runtime_.own) add_bytes(layer, made);
+    for (ProfileRow& row : made.rows) row.bytes = sizes.bytes(row.tensor_parallel, row.samples);
     return made;
   }
 
  private:
-  ProfileLayer sizes_of(const Layer& layer) const {
-    // pptrain's residual stream, and so what crosses from layer to layer and what groups sum, is fp32.
-    const double stream = runtime_.own ? 1.0 : element_bytes(config_.training.precision) / 4.0;
-    ProfileLayer made = {layer.name,
-                         static_cast<double>(layer.num_parameters()),
-                         stream * layer.output_bytes,
-                         layer.stored_bytes,
-                         stream * layer.tensor_parallel_allreduce_bytes,
-                         {},
-                         {}};
-    made.exchange_bytes = layer.exchange_bytes;
-    made.batch_norms = layer.batch_norms;
-    made.batch_norm_channels = layer.batch_norm_channels;
-    return made;
-  }
-
-  void add_bytes(const Layer& layer, ProfileLayer& made) const {
-    const PlainBytes plain = plain_bytes(layer, {element_bytes(config_.training.precision), !runtime_.fused_attention,
-                                                 runtime_.drops_scores, runtime_.fused_loss});
-    made.stored_bytes = plain.whole + plain.divided;
-    const double gathered = runtime_.keeps_gathered ? plain.gathered : 0.0;
-    for (ProfileRow& row : made.rows) {
-      const double parts = config_.profile.sequence_parallel ? row.tensor_parallel : 1.0;
-      row.bytes = bytes_of(plain, gathered + (plain.whole - gathered) / parts, row.tensor_parallel, row.samples);
-    }
-  }
-
   const Config& config_;
   const Model& model_;
   RuntimeTraits runtime_;

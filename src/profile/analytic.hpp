@@ -30,6 +30,8 @@ RuntimeTraits runtime_of(const Config& config);
 /// optimizer's state.
 BytesPerParameter bytes_per_parameter(const Config& config);
 BytesPerParameter bytes_per_parameter(const Config& config, const Model& model);
+/// Bytes of a runtime in a precision, where its optimizer keeps `state` bytes of a parameter beside weights.
+BytesPerParameter bytes_per_parameter(const RuntimeTraits& runtime, Precision precision, double state);
 
 /// A profile without measurement: the configuration's model on every kind of device that the cluster uses, at each of
 /// its tensor-parallel degrees, or the one that the configuration says, up to the number of devices.

@@ -73,7 +73,7 @@ std::string read_text_file(const std::string& path) {
   return read_text(path, {path, "cannot read the file", "", "check the path and its permissions"});
 }
 
-Json parse_json(const std::string& text, const std::string& source) {
+Json parse_json(const std::string& text, const std::string& source, const std::string& suggestion) {
   check_json_levels(text, source, "write the file again");
   try {
     return Json::parse(text, DuplicateKeys(source));
@@ -81,8 +81,9 @@ Json parse_json(const std::string& text, const std::string& source) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     const bool begins_so = first != std::string::npos && text[first] == '{';
     throw_bad_input({place(source, text, error.byte), "this is not JSON", json_reason(error.what()),
-                     begins_so ? "correct it at that place, or write the file again"
-                               : "give a file that `pptrain plan -o` or `pptrain profile -o` has written"});
+                     !suggestion.empty() ? suggestion
+                     : begins_so         ? "correct it at that place, or write the file again"
+                                         : "give a file that `pptrain plan -o` or `pptrain profile -o` has written"});
   } catch (const Json::exception& error) {
     throw_bad_input({source, "a number is out of range", json_reason(error.what()), "give a finite number"});
   }

@@ -15,8 +15,9 @@ using Json = nlohmann::ordered_json;
 std::string read_text_file(const std::string& path);
 
 /// Parses a document. What is no JSON, has more than `most_json_levels`, a number too large for a double, or a key
-/// given twice throws `Error` (exit code 2) with the line where it is known.
-Json parse_json(const std::string& text, const std::string& source);
+/// given twice throws `Error` (exit code 2) with the line where it is known, and `suggestion` for a file that pptrain
+/// does not write.
+Json parse_json(const std::string& text, const std::string& source, const std::string& suggestion = "");
 
 /// The document with short objects and arrays on one line, ending in a newline.
 std::string format_json(const Json& document);

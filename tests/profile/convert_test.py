@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The converter of published profiles on small inputs, and, where the published files are at hand, on those.
 
-    convert_test.py                   # small inputs
-    convert_test.py --published       # regenerates inputs/profiles from the folder $PPTRAIN_PUBLISHED, which holds
-                                      # clones or a flat copy of their files; exits with 77 where there is none
+    convert_test.py PPTRAIN                # small inputs
+    convert_test.py PPTRAIN --published    # regenerates inputs/profiles from the folder $PPTRAIN_PUBLISHED, which holds
+                                           # clones or a flat copy of their files; exits with 77 where there is none
 """
 
 import json
@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONVERT = ROOT / "inputs" / "profiles" / "convert" / "convert.py"
 sys.path.insert(0, str(CONVERT.parent))
 sys.dont_write_bytecode = True
+PPTRAIN = sys.argv[1]
 
 import graph  # noqa: E402
 
@@ -157,8 +158,8 @@ class ConvertTest(unittest.TestCase):
                            "1": {str(i): [1.0, 2.0, 7.0] for i in range(3)}}}
             (folder / "made" / "times" / name / "profile.json").write_text(json.dumps(times), encoding="utf-8")
         (folder / "catalogue.toml").write_text(CATALOGUE, encoding="utf-8")
-        subprocess.run([sys.executable, CONVERT, folder, "-o", folder, "--catalogue", folder / "catalogue.toml"],
-                       check=True)
+        subprocess.run([sys.executable, CONVERT, folder, "-o", folder, "--catalogue", folder / "catalogue.toml",
+                        "--pptrain", PPTRAIN], check=True)
         names = ("plain", "measured", "like", "shards", "rows")
         cls.profiles = {name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names}
 
@@ -230,7 +231,7 @@ def regenerate():
         return 77
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as clones:
         lay_out(pathlib.Path(published), pathlib.Path(clones))
-        subprocess.run([sys.executable, CONVERT, clones, "-o", folder], check=True)
+        subprocess.run([sys.executable, CONVERT, clones, "-o", folder, "--pptrain", PPTRAIN], check=True)
         written = sorted(pathlib.Path(folder).glob("*.json"))
         differ = [path.name for path in written
                   if path.read_bytes() != (ROOT / "inputs" / "profiles" / path.name).read_bytes()]
@@ -241,4 +242,4 @@ def regenerate():
 if __name__ == "__main__":
     if "--published" in sys.argv:
         sys.exit(regenerate())
-    unittest.main()
+    unittest.main(argv=sys.argv[:1])

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Carries published layer profiles over into PROFILE.json files.
 
-    python3 convert.py FOLDER [-o OUTPUT_FOLDER] [--catalogue FILE] [NAME ...]
+    python3 convert.py FOLDER [-o OUTPUT_FOLDER] [--catalogue FILE] [--pptrain PROGRAM] [NAME ...]
 
 FOLDER holds clones of the repositories that catalogue.toml names, each under its own name; without NAMEs every profile
-of the catalogue is written. Each entry of the catalogue says:
+of the catalogue is written. Sailor's files are read by `pptrain profile --from sailor`. Each entry of the catalogue says:
 
 file       name of the profile and of its model
 input      the published file (of `sailor`: a folder with one file per device) below FOLDER
@@ -23,7 +23,10 @@ layers     of `sailor`: groups of equal layers
 import argparse
 import json
 import pathlib
+import shutil
+import subprocess
 import sys
+import tempfile
 import tomllib
 
 import graph
@@ -36,11 +39,12 @@ COLLECTIVES = "the collectives of a degree are in its times, so no tensor-parall
 class Catalogue:
     """What is to be carried over, and from where."""
 
-    def __init__(self, path, folder):
+    def __init__(self, path, folder, pptrain):
         document = tomllib.loads(path.read_text(encoding="utf-8"))
         self.repositories = document["repositories"]
         self.entries = {entry["file"]: entry for entry in document["profile"]}
         self.folder = folder
+        self.pptrain = pptrain
 
     def path(self, entry):
         return self.folder / entry["input"]
@@ -140,28 +144,40 @@ def convert_piper(catalogue, entry):
                     "taken to be forward; stored_bytes are its memoryUsageA at degree 1")
 
 
-def sailor_rows(catalogue, entry):
-    """Rows of each layer by its number. The optimizer's seconds, equal for all layers, are those of the whole and left
-    out."""
-    rows = {}
-    for device, published in entry["devices"].items():
-        times = json.loads((catalogue.path(entry) / published / "profile.json").read_text(encoding="utf-8"))
-        for samples, degree in sorted((int(m), int(t)) for m, degrees in times.items() for t in degrees):
-            for index, (forward, backward, _) in times[str(samples)][str(degree)].items():
-                rows.setdefault(int(index), []).append(row(device, degree, samples, forward, backward))
-    return rows
+def sailor_sizes(entry):
+    """The layers of an entry as Sailor's llm_info.json has them, at degree 1."""
+    layers = [group for group in entry["layers"] for _ in range(group["count"])]
+    return {str(i): {"params_floats": group["parameters"], "params_bytes": BYTES * group["parameters"],
+                     "act_output_floats": group["output_bytes"] / BYTES, "act_output_bytes": group["output_bytes"],
+                     "act_mem_bytes": group["stored_bytes"]} for i, group in enumerate(layers)}
+
+
+def sailor_profile(catalogue, entry):
+    """What pptrain makes of the files of the devices, which lie under its own names for them. It leaves out the
+    optimizer's seconds, which are equal for all layers."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = pathlib.Path(folder) / entry["file"]
+        for device, published in entry["devices"].items():
+            (model / device).mkdir(parents=True)
+            shutil.copy(catalogue.path(entry) / published / "profile.json", model / device)
+        sizes = {entry["file"]: {"1": sailor_sizes(entry)}}
+        (model / "llm_info.json").write_text(json.dumps(sizes), encoding="utf-8")
+        names = [f"--device={device}={device}" for device in entry["devices"]]
+        run = subprocess.run([catalogue.pptrain, "profile", "--from", "sailor", model, "--quiet", *names], check=True,
+                             stdout=subprocess.PIPE)
+    return json.loads(run.stdout)
 
 
 def convert_sailor(catalogue, entry):
-    rows = sailor_rows(catalogue, entry)
+    order = {device: i for i, device in enumerate(entry["devices"])}
+    names = [f"{group['name']}.{i}" if group["count"] > 1 else group["name"]
+             for group in entry["layers"] for i in range(group["count"])]
     layers = []
-    for group in entry["layers"]:
-        for i in range(group["count"]):
-            name = f"{group['name']}.{i}" if group["count"] > 1 else group["name"]
-            layers.append(layer(name, group["parameters"], group["output_bytes"], group["stored_bytes"],
-                                rows.pop(len(layers))))
-    if rows:
-        raise ValueError(f"{entry['file']}: layers {sorted(rows)} are in no group")
+    for name, made in zip(names, sailor_profile(catalogue, entry)["layers"], strict=True):
+        rows = [row(r["device"], r["tensor_parallel"], r["samples"], r["forward"], r["backward"])
+                for r in made["seconds"]]
+        rows.sort(key=lambda r: (order[r["device"]], r["samples"], r["tensor_parallel"]))
+        layers.append(layer(name, made["parameters"], made["output_bytes"], made["stored_bytes"], rows))
     return layers, (f"seconds in fp32; {COLLECTIVES}; parameters and bytes from sailor/Planner/llm_info.json at degree "
                     "1, copies that DeepSpeed makes of the parameters left out")
 
@@ -198,8 +214,9 @@ def main():
     parser.add_argument("names", nargs="*", metavar="NAME", help="profiles to write (default: all)")
     parser.add_argument("-o", "--output", type=pathlib.Path, default=here.parent, help="folder to write to")
     parser.add_argument("--catalogue", type=pathlib.Path, default=here / "catalogue.toml")
+    parser.add_argument("--pptrain", default="pptrain", help="the program that reads Sailor's files")
     arguments = parser.parse_args()
-    catalogue = Catalogue(arguments.catalogue, arguments.folder)
+    catalogue = Catalogue(arguments.catalogue, arguments.folder, arguments.pptrain)
     unknown = [name for name in arguments.names if name not in catalogue.entries]
     if unknown:
         sys.exit(f"convert.py: not in the catalogue: {', '.join(unknown)}")

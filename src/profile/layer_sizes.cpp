@@ -1,0 +1,46 @@
+#include "profile/layer_sizes.hpp"
+
+namespace pptrain {
+namespace {
+
+/// `whole`: bytes of a sample of what is not divided as Megatron divides layers.
+LayerBytes bytes_of(const PlainBytes& plain, double whole, int degree, double samples) {
+  LayerBytes bytes;
+  bytes.stored = samples * (whole + plain.divided / degree);
+  bytes.deferred = bytes.stored;
+  bytes.workspace = bytes.forward_workspace = samples * plain.moment / degree;
+  bytes.recomputed = samples * plain.scores / degree;
+  return bytes;
+}
+
+}  // namespace
+
+LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const Model& model, std::size_t number)
+    : sequence_parallel_(config.profile.sequence_parallel) {
+  const Layer& layer = model.layers[number];
+  const double element = element_bytes(config.training.precision);
+  // pptrain's residual stream, and so what crosses from layer to layer and what groups sum, is fp32.
+  const double stream = runtime.own ? 1.0 : element / 4.0;
+  layer_.name = layer.name;
+  layer_.parameters = static_cast<double>(layer.num_parameters());
+  layer_.output_bytes = stream * layer.output_bytes;
+  layer_.stored_bytes = layer.stored_bytes;
+  layer_.tensor_parallel_allreduce_bytes = stream * layer.tensor_parallel_allreduce_bytes;
+  layer_.exchange_bytes = layer.exchange_bytes;
+  layer_.batch_norms = layer.batch_norms;
+  layer_.batch_norm_channels = layer.batch_norm_channels;
+  // Frameworks make the blocks of a model again, and neither the embedding nor what is behind them.
+  layer_.repeated = runtime.own || (number > 0 && number + 1 < model.layers.size());
+  if (runtime.own) return;
+  plain_ = plain_bytes(layer, {element, !runtime.fused_attention, runtime.drops_scores, runtime.fused_loss});
+  layer_.stored_bytes = plain_->whole + plain_->divided;
+  gathered_ = runtime.keeps_gathered ? plain_->gathered : 0.0;
+}
+
+std::optional<LayerBytes> LayerSizes::bytes(int degree, double samples) const {
+  if (!plain_) return std::nullopt;
+  const double parts = sequence_parallel_ ? degree : 1.0;
+  return bytes_of(*plain_, gathered_ + (plain_->whole - gathered_) / parts, degree, samples);
+}
+
+}  // namespace pptrain

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "config/config.hpp"
+#include "model/model.hpp"
+#include "model/plain_bytes.hpp"
+#include "profile/profile.hpp"
+#include "profile/runtimes.hpp"
+
+namespace pptrain {
+
+/// What a layer of a model holds and sends where a runtime executes it, whatever it takes: parameters and bytes of a
+/// profile's layer without its times.
+class LayerSizes {
+ public:
+  /// Sizes of layer `number` of the model, in the configuration's precision.
+  LayerSizes(const Config& config, const RuntimeTraits& runtime, const Model& model, std::size_t number);
+
+  /// The layer, without rows.
+  const ProfileLayer& layer() const { return layer_; }
+  /// What one of `degree` members of a tensor-parallel group holds of a micro-batch; nothing in pptrain itself, whose
+  /// closed forms know it.
+  std::optional<LayerBytes> bytes(int degree, double samples) const;
+
+ private:
+  ProfileLayer layer_;
+  std::optional<PlainBytes> plain_;  ///< of a runtime that is not pptrain, which makes nothing again
+  double gathered_ = 0.0;            ///< bytes of a sample that members have gathered and keep
+  bool sequence_parallel_ = false;
+};
+
+}  // namespace pptrain
