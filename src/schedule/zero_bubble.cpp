@@ -51,7 +51,7 @@ class Search {
   static constexpr long most_choices = 3'000;  // tried from a policy
   static constexpr long most_move_work = 100'000;
   static constexpr long most_moves = 100;
-  static constexpr long brief_part = 4;  // of the work of steps
+  static constexpr long brief_part = 4;         // of the work of steps
   static constexpr double close_enough = 1e-3;  // above the bound: times are not known better than that
 
   bool optimal(const Attempt& attempt) const { return attempt.result.makespan <= bound_; }
