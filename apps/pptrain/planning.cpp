@@ -161,7 +161,7 @@ PlanningJob planning_job(const Options& options) {
 
 namespace {
 
-/// From a profile and a cluster alone: no machine, any model.
+/// The answer needs a profile and a cluster alone: no machine, and any model.
 void plan_from_files(const Options& options) {
   check_deliveries(options);
   PlanningJob job = planning_job(options);

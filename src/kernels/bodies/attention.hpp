@@ -108,7 +108,7 @@ struct CausalSoftmaxBackward {
     });
   }
 
-  /// The same with a cap, behind which masked places are cleared: it would make numbers of what they held.
+  /// A row whose scores a cap holds; masked places are cleared behind it, which would make numbers of what they held.
   template <class Team>
   PPTRAIN_FUNCTION void capped(const Team& team, const CausalRow& keys, std::size_t row, float* p, float* dp) const {
     const float factor = scale, most = cap, log = log_sum[row * log_sum_stride], shift = delta[row];

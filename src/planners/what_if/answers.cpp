@@ -160,7 +160,7 @@ std::vector<std::size_t> parallelism_axes(const Sweep& sweep) {
   return axes;
 }
 
-/// Where the way to share a model changes along an axis.
+/// Sentences on where the way to share a model changes along an axis.
 void add_styles(const Sweep& sweep, std::size_t axis, std::size_t most, std::vector<std::string>& answers) {
   const SweepWords words(sweep);
   std::vector<std::size_t> without = with_prices(parallelism_axes(sweep), sweep);
