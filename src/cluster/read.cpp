@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.hpp"
@@ -10,6 +11,7 @@
 #include "cluster/device_catalogue.hpp"
 #include "cluster/expression.hpp"
 #include "cluster/keys.hpp"
+#include "cluster/node_catalogue.hpp"
 #include "cluster/reserve.hpp"
 #include "config/toml_reader.hpp"
 
@@ -87,10 +89,10 @@ std::optional<double> money(const TomlTable& table, const std::string& key) {
   return amount;
 }
 
-Link read_link(const TomlTable& parent, const std::string& key) {
+Link read_link(const TomlTable& parent, const std::string& key, const Link& fallback = {}) {
   const std::optional<TomlTable> table = parent.table(key);
+  if (!table) return fallback;
   Link link;
-  if (!table) return link;
   link.bandwidth = positive(*table, "bandwidth", Quantity::bandwidth);
   link.latency = seconds_at_least_zero(*table, "latency");
   table->finish(cluster_keys::link);
@@ -158,21 +160,40 @@ DeviceKind read_device(const TomlTable& table) {
   return kind;
 }
 
-NodeGroup read_node(const TomlTable& table) {
+/// Refuses nodes without devices whose kind the catalogue does not know.
+[[noreturn]] void refuse_missing_devices(const TomlTable& table, const std::string& kind) {
+  const std::vector<std::string> near = similar_names(kind, catalogue_node_names());
+  std::string suggestion = "add devices = { kind = \"...\", count = ... }";
+  if (!near.empty()) suggestion += fmt::format("; or did you mean kind = \"{}\"?", join(near, "\" or \""));
+  table.refuse("devices", fmt::format("{} is missing", table.full_name("devices")),
+               table.has("kind") ? fmt::format("\"{}\" is no kind of node whose devices are known", kind)
+                                 : "only nodes of a known kind have a default",
+               suggestion);
+}
+
+/// Nodes of this kind with their devices. Those of a table without devices are the catalogue's, and so are links that
+/// it leaves out.
+NodeGroup read_devices(const TomlTable& table, const std::string& kind) {
   NodeGroup group;
-  group.kind = table.string("kind", "node");
-  group.count = count_at_least(table, "count", 1, 1);
-  const std::optional<TomlTable> devices = table.table("devices");
-  if (!devices) {
-    table.refuse("devices", fmt::format("{} is missing", table.full_name("devices")), "it has no default",
-                 "add devices = { kind = \"...\", count = ... }");
+  if (const std::optional<TomlTable> devices = table.table("devices")) {
+    group.device_kind = devices->string("kind");
+    group.num_devices = count_at_least(*devices, "count", 1, 1);
+    devices->finish(cluster_keys::devices);
+  } else if (const CatalogueNode* known = catalogue_node(kind)) {
+    group = node_group(*known, 1);
+  } else {
+    refuse_missing_devices(table, kind);
   }
-  group.device_kind = devices->string("kind");
-  group.num_devices = count_at_least(*devices, "count", 1, 1);
-  devices->finish(cluster_keys::devices);
-  group.link = read_link(table, "link");
-  group.uplink = read_link(table, "uplink");
-  group.host_link = read_link(table, "host_link");
+  group.kind = kind;
+  return group;
+}
+
+NodeGroup read_node(const TomlTable& table) {
+  NodeGroup group = read_devices(table, table.string("kind", "node"));
+  group.count = count_at_least(table, "count", 1, 1);
+  group.link = read_link(table, "link", group.link);
+  group.uplink = read_link(table, "uplink", group.uplink);
+  group.host_link = read_link(table, "host_link", group.host_link);
   group.switch_name = table.string("switch", "");
   group.cores = count_at_least(table, "cores", 0, 0);
   group.core_seconds = read_core_seconds(table);
@@ -183,6 +204,17 @@ NodeGroup read_node(const TomlTable& table) {
   group.mtbf = positive(table, "mtbf", Quantity::seconds, 0.0);
   table.finish(cluster_keys::node);
   return group;
+}
+
+/// Adds the kinds of device of nodes that the catalogue describes and no `[[device]]` does.
+void add_known_kinds(const std::vector<TomlTable>& nodes, Cluster& cluster) {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].has("devices")) continue;
+    const std::string& name = cluster.groups[i].device_kind;
+    const bool is_described = std::any_of(cluster.device_kinds.begin(), cluster.device_kinds.end(),
+                                          [&](const DeviceKind& kind) { return kind.name == name; });
+    if (!is_described) cluster.device_kinds.push_back(catalogue_device(name)->kind);
+  }
 }
 
 Switch read_switch(const TomlTable& table) {
@@ -228,7 +260,9 @@ Cluster cluster_of(const TomlTable& root, const std::string& source) {
   cluster.currency = root.string("currency", "");
   cluster.storage_bandwidth = positive(root, "storage_bandwidth", Quantity::bandwidth, 0.0);
   for (const TomlTable& table : root.tables("device")) cluster.device_kinds.push_back(read_device(table));
-  for (const TomlTable& table : root.tables("node")) cluster.groups.push_back(read_node(table));
+  const std::vector<TomlTable> nodes = root.tables("node");
+  for (const TomlTable& table : nodes) cluster.groups.push_back(read_node(table));
+  add_known_kinds(nodes, cluster);
   for (const TomlTable& table : root.tables("switch")) cluster.switches.push_back(read_switch(table));
   root.finish(cluster_keys::root);
   cluster.finish([&](const std::string& path) { return path.empty() ? source : locate(root, path); });

@@ -193,6 +193,43 @@ flops = { fp32 = "67 TFLOP/s", tf32 = "494.7 TFLOP/s", bf16 = "989.4 TFLOP/s", f
   CHECK(kind_with("nvidia-h100-80gb-hbm3", "").name == "nvidia-h100-80gb-hbm3");
 }
 
+TEST_CASE("nodes of a kind that the catalogue knows need neither devices nor links", "[cluster][catalogue]") {
+  const Cluster said = parse_cluster_expression("2x dgx-h100, 1x dgx-a100-40");
+  const Cluster cluster = parse_cluster(
+      "[[node]]\nkind = \"dgx-h100\"\ncount = 2\nmtbf = \"5000 h\"\n[[node]]\nkind = \"DGX_A100_40\"\n"
+      "uplink = { bandwidth = \"10 GB/s\" }\n",
+      "c.toml");
+  REQUIRE(cluster.groups.size() == 2);
+  REQUIRE(cluster.device_kinds.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    check_equal(cluster.device_kinds[i], said.device_kinds[i]);
+    CHECK(cluster.groups[i].device_kind == said.groups[i].device_kind);
+    CHECK(cluster.groups[i].num_devices == 8);
+    CHECK(cluster.groups[i].link.bandwidth == said.groups[i].link.bandwidth);
+    CHECK(cluster.groups[i].host_link.bandwidth == said.groups[i].host_link.bandwidth);
+  }
+  CHECK(cluster.groups[0].count == 2);
+  CHECK(cluster.groups[0].uplink.bandwidth == said.groups[0].uplink.bandwidth);
+  CHECK(cluster.groups[0].mtbf == 5000.0 * 3600.0);
+  CHECK(cluster.groups[1].uplink.bandwidth == 10 * gb);
+}
+
+TEST_CASE("a file describes the devices of known nodes otherwise, or half of them", "[cluster][catalogue]") {
+  const std::string nodes = "[[node]]\nkind = \"dgx-h100\"\n";
+  const Cluster slower = parse_cluster("[[device]]\nkind = \"h100-sxm-80gb\"\nmemory = \"64 GB\"\n" + nodes, "c.toml");
+  REQUIRE(slower.device_kinds.size() == 1);
+  CHECK(slower.device_kinds.front().memory < 64.5 * gb);
+  const Cluster half = parse_cluster("[[device]]\nkind = \"h100-sxm-80gb\"\n" + nodes +
+                                         "devices = { kind = \"h100-sxm-80gb\", count = 4 }\n"
+                                         "link = { bandwidth = \"450 GB/s\" }\n",
+                                     "c.toml");
+  CHECK(half.groups.front().num_devices == 4);
+  CHECK(half.groups.front().uplink.bandwidth == 0.0);
+  CHECK(complaint_of([] { parse_cluster("[[node]]\nkind = \"dgx-h10\"\n", "c.toml"); }) ==
+        "c.toml:1: node.devices is missing (\"dgx-h10\" is no kind of node whose devices are known); add devices = { "
+        "kind = \"...\", count = ... }; or did you mean kind = \"dgx-h100\"?");
+}
+
 TEST_CASE("what a cluster file says wins over the catalogue", "[cluster][catalogue]") {
   const DeviceKind known = catalogue_device("l40s")->kind;
   const DeviceKind smaller = kind_with("l40s", "memory = \"40 GB\"");
