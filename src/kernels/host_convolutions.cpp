@@ -106,7 +106,9 @@ class HostConvolutions final : public Convolutions {
 
 }  // namespace
 
-DType host_factors(DType compute) { return compute == DType::bf16 && onednn_has_bf16() ? DType::bf16 : DType::f32; }
+DType host_factors(DType compute) {
+  return compute == DType::bf16 && onednn_has_bf16_tiles() ? DType::bf16 : DType::f32;
+}
 std::unique_ptr<Convolutions> make_patch_convolutions() { return std::make_unique<HostPatchConvolutions>(); }
 std::unique_ptr<Convolutions> make_host_convolutions() { return std::make_unique<HostConvolutions>(); }
 

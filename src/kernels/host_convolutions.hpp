@@ -6,7 +6,8 @@
 
 namespace pptrain::kernels {
 
-/// The type of factors on the host: bf16 where products take it and the processor multiplies it.
+/// The type of factors on the host: bf16 where products take it and the processor has matrix units for it. Without
+/// them rounding the maps costs more than bf16 gains: a step of ResNet-50 takes 1.2 (Zen 5) to 1.4 times as long.
 DType host_factors(DType compute);
 
 /// Convolutions by oneDNN's primitives, made once per form and number of samples and kept. Null where oneDNN is

@@ -115,6 +115,7 @@ bool onednn_has_bf16() {
   const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
   return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
 }
+bool onednn_has_bf16_tiles() { return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx; }
 
 }  // namespace pptrain::kernels
 
@@ -125,6 +126,7 @@ namespace pptrain::kernels {
 std::unique_ptr<Gemm> make_onednn_matmul() { return nullptr; }
 
 bool onednn_has_bf16() { return false; }
+bool onednn_has_bf16_tiles() { return false; }
 
 }  // namespace pptrain::kernels
 

@@ -13,5 +13,7 @@ std::unique_ptr<Gemm> make_onednn_matmul();
 
 /// Whether oneDNN is there and this processor multiplies bf16 (AVX-512 BF16 or AMX).
 bool onednn_has_bf16();
+/// Whether it does so in matrix units (AMX).
+bool onednn_has_bf16_tiles();
 
 }  // namespace pptrain::kernels
