@@ -41,7 +41,7 @@ TEST_CASE("sums of gradients go round both sites", "[cost][egress]") {
   const Profile profile = profile_of_two();
   const Cluster cluster = two_sites();
   const Instance instance = {profile, cluster, 8};
-  // Of two nodes each sends 2 (2 - 1) / 2 of the 8 MB of gradients; members of a tensor-parallel group half of it each.
+  // Each of two nodes sends 2 (2 - 1) / 2 of the 8 MB of gradients, members of a tensor-parallel group half of it each.
   const Plan replicas = uniform_plan({{0, 2}}, 4, 1, 8, 4, "1f1b");
   CHECK(bytes_leaving_switches(instance, replicas) == std::vector<double>{8e6, 8e6});
   const Plan divided = uniform_plan({{0, 2}}, 2, 2, 8, 4, "1f1b");

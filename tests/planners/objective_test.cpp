@@ -88,7 +88,7 @@ TEST_CASE("limits of money and speed are kept", "[planners][objective]") {
   Asked cheap = {objective("time"), question};
   cheap.objective.max_cost = 700000.0;
   CHECK(devices_used(search(cheap)) == std::vector<bool>{false, true});
-  // The same for a training of 8 x 10^9 tokens.
+  // A training of 8 x 10^9 tokens.
   cheap.question.training_tokens = 8e9;
   cheap.objective.max_cost = 8 * 700000.0;
   CHECK(devices_used(search(cheap)) == std::vector<bool>{false, true});

@@ -172,7 +172,7 @@ std::string numbered(const std::vector<std::string>& layers) {
 
 const std::string sailor_layers =
     numbered({"[0.001, 0.0, 0.5]", "[0.002, 0.004, 0.5]", "[0.003, 0.006, 0.5]", "[0.004, 0.008, 0.5]"});
-/// The same model with the final norm as a layer of its own.
+/// The model above with the final norm as a layer of its own.
 const std::string sailor_with_norm =
     numbered({"[0.001, 0.0, 0]", "[0.002, 0.004, 0]", "[0.003, 0.006, 0]", "[0.0005, 0.001, 0]", "[0.0035, 0.007, 0]"});
 
