@@ -37,11 +37,9 @@ def ranks(result):
         f"{measure.shape_text(measure.SMALL)}, fp32.\n\n" + table(header, rows)
 
 
-# Measured with tests of one rank and of two in turns on a Xeon of two cores, 2026-11-26.
 WAITS_AT_SUMS = (
-    "Ranks that share a tensor meet at every sum, a ResNet-50 at some hundred in an iteration, and the faster one waits each time. On a "
-    "virtual machine whose passes vary by a fifth from step to step 13 to 15 % of the time of two ranks is spent so where 2 % is predicted; "
-    "jobs of one rank beside one another are as fast as one alone, so memory is not what they wait for. No prediction has such waits.")
+    "Ranks that share a tensor meet at every sum, and the faster one waits each time. No prediction has such waits, so that plans with "
+    "tensor parallelism take longer than predicted where passes vary from step to step.")
 
 
 def prediction(result):

@@ -114,6 +114,12 @@ std::vector<std::string> similar_names(const std::string& name, const std::vecto
   return similar;
 }
 
+void add_catalogue_kind(Cluster& cluster, const std::string& name) {
+  const bool is_described = std::any_of(cluster.device_kinds.begin(), cluster.device_kinds.end(),
+                                        [&](const DeviceKind& kind) { return kind.name == name; });
+  if (!is_described) cluster.device_kinds.push_back(catalogue_device(name)->kind);
+}
+
 std::vector<std::string> catalogue_device_names() {
   std::vector<std::string> names;
   for (const CatalogueDevice& device : device_catalogue()) names.push_back(device.name);

@@ -26,6 +26,9 @@ const std::vector<CatalogueDevice>& device_catalogue();
 /// none has it.
 const CatalogueDevice* catalogue_device(const std::string& name);
 
+/// Adds a kind of device of the catalogue to a cluster that has none of that name.
+void add_catalogue_kind(Cluster& cluster, const std::string& name);
+
 /// A name as names of the catalogues are compared: in small letters, with `-` between words, without a maker in front.
 std::string plain_name(const std::string& name);
 

@@ -189,9 +189,7 @@ Cluster parse_cluster_expression(const std::string& text) {
   for (const Part& part : parts) {
     const NodeGroup& group = cluster.groups.emplace_back(group_of(reader, part));
     names.push_back(part.text);
-    const bool is_described = std::any_of(cluster.device_kinds.begin(), cluster.device_kinds.end(),
-                                          [&](const DeviceKind& kind) { return kind.name == group.device_kind; });
-    if (!is_described) cluster.device_kinds.push_back(catalogue_device(group.device_kind)->kind);
+    add_catalogue_kind(cluster, group.device_kind);
   }
   cluster.name = join(names);
   cluster.finish(fmt::format("cluster \"{}\"", text));

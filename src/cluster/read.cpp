@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 
 #include "base/error.hpp"
@@ -206,17 +205,6 @@ NodeGroup read_node(const TomlTable& table) {
   return group;
 }
 
-/// Adds the kinds of device of nodes that the catalogue describes and no `[[device]]` does.
-void add_known_kinds(const std::vector<TomlTable>& nodes, Cluster& cluster) {
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (nodes[i].has("devices")) continue;
-    const std::string& name = cluster.groups[i].device_kind;
-    const bool is_described = std::any_of(cluster.device_kinds.begin(), cluster.device_kinds.end(),
-                                          [&](const DeviceKind& kind) { return kind.name == name; });
-    if (!is_described) cluster.device_kinds.push_back(catalogue_device(name)->kind);
-  }
-}
-
 Switch read_switch(const TomlTable& table) {
   Switch result;
   result.name = table.string("name");
@@ -260,9 +248,10 @@ Cluster cluster_of(const TomlTable& root, const std::string& source) {
   cluster.currency = root.string("currency", "");
   cluster.storage_bandwidth = positive(root, "storage_bandwidth", Quantity::bandwidth, 0.0);
   for (const TomlTable& table : root.tables("device")) cluster.device_kinds.push_back(read_device(table));
-  const std::vector<TomlTable> nodes = root.tables("node");
-  for (const TomlTable& table : nodes) cluster.groups.push_back(read_node(table));
-  add_known_kinds(nodes, cluster);
+  for (const TomlTable& table : root.tables("node")) {
+    const NodeGroup& group = cluster.groups.emplace_back(read_node(table));
+    if (!table.has("devices")) add_catalogue_kind(cluster, group.device_kind);
+  }
   for (const TomlTable& table : root.tables("switch")) cluster.switches.push_back(read_switch(table));
   root.finish(cluster_keys::root);
   cluster.finish([&](const std::string& path) { return path.empty() ? source : locate(root, path); });

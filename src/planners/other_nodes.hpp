@@ -42,7 +42,7 @@ struct OnFewerNodes {
 /// Numbers of nodes of each group to look at, from one node to all of them, at most `most` and a few more: the nodes
 /// with the fastest devices come first, by the time of all layers for one sample; every group is once complete.
 std::vector<std::vector<int>> growing_parts(const Instance& instance, std::size_t most);
-/// Such numbers where the groups come in the order `groups`.
+/// Numbers of nodes to look at where the groups come in the order `groups`.
 std::vector<std::vector<int>> growing_parts(const Cluster& cluster, const std::vector<int>& groups, std::size_t most);
 
 /// What the planner called `planner` finds for growing parts of the instance's cluster. A plan for some nodes is one

@@ -70,8 +70,8 @@ class Search {
   }
 
   bool is_sketch() const { return shape_.effort == OrderEffort::sketch; }
-  /// The policies that a sketch tries, a sixth of all: in nineteen of twenty searches their best schedule is at most
-  /// 0.2 % longer than the best of all.
+  /// The policies that a sketch tries, a sixth of all. Of 2,093 sketches in seven searches 95 % were at most 0.2 %
+  /// longer than by all policies.
   static bool is_likely(const ListPolicy& policy) { return policy.warm_up == 0 && policy.lead <= 1.0; }
   /// How many policies' schedules a search climbs from; a sketch takes the best one as it is.
   std::size_t most_climbs() const { return is_sketch() ? 1 : 2; }

@@ -66,12 +66,17 @@ void write_metis(const Folder& folder) {
 
 const ForeignKinds metis_kinds = {{"A100", "fast"}, {"T4", "slow"}};
 
-Profile metis_profile(const Folder& folder, Config config = small_job()) {
-  const ForeignProfile from = read_foreign_profile("metis", folder.path());
+/// The profile of a planner's files with the sizes of the job's model.
+Profile profile_of(const std::string& planner, const std::string& path, const ForeignKinds& kinds, Config config) {
+  const ForeignProfile from = read_foreign_profile(planner, path);
   take_execution(from, config);
   const Model model = build_model_of(config);
   check_foreign_model(from, model);
-  return converted_profile(from, metis_kinds, config, model);
+  return converted_profile(from, kinds, config, model);
+}
+
+Profile metis_profile(const Folder& folder, const Config& config = small_job()) {
+  return profile_of("metis", folder.path(), metis_kinds, config);
 }
 
 TEST_CASE("times of Metis are a third forward, in seconds", "[foreign]") {
@@ -195,14 +200,7 @@ void write_sailor(const Folder& folder) {
 
 const ForeignKinds sailor_kinds = {{"A100-40", "fast"}, {"V100-16", "slow"}};
 
-Profile sailor_profile(const std::string& path) {
-  const ForeignProfile from = read_foreign_profile("sailor", path);
-  Config config = small_job();
-  take_execution(from, config);
-  const Model model = build_model_of(config);
-  check_foreign_model(from, model);
-  return converted_profile(from, sailor_kinds, config, model);
-}
+Profile sailor_profile(const std::string& path) { return profile_of("sailor", path, sailor_kinds, small_job()); }
 
 TEST_CASE("times of Sailor are taken as they are, without the step", "[foreign]") {
   const Folder folder;

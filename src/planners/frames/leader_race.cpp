@@ -15,8 +15,8 @@ double first_share(std::size_t num_leaders, std::size_t most) {
   return share;
 }
 
-/// How many times as long as the best leader takes one may take that is improved at all: steps of the search have never
-/// made up for more than an eighth.
+/// How many times as long as the best leader takes one may take that is improved at all. In twelve races the winner
+/// had begun at most 1.12 times as long as the best.
 constexpr double most_behind = 1.25;
 
 /// The leaders that may become the best.
