@@ -11,6 +11,7 @@
 #include "base/names.hpp"
 #include "base/screen.hpp"
 #include "base/units.hpp"
+#include "config/trainer_kinds.hpp"
 #include "help_format.hpp"
 #include "profile/foreign/foreign_profile.hpp"
 
@@ -166,6 +167,13 @@ CLI::Option* CommandLine::model(CLI::App* sub, const std::string& description) {
       ->check(positive_count())
       ->type_name("N");
   return option;
+}
+
+void CommandLine::like(CLI::App* sub, const std::string& description) {
+  CLI::Option* option =
+      sub->add_option("--like", options_.like, description + join(trainer_names()))->type_name("TRAINER");
+  option->check(CLI::IsMember(trainer_names()).description(""));
+  choices_[option] = trainer_names();
 }
 
 void CommandLine::precision(CLI::App* sub, const std::string& description) {

@@ -61,6 +61,8 @@ class CommandLine {
   void format(CLI::App* sub, const std::vector<std::string>& names);
   void cluster_file(CLI::App* sub);
   void described_model(CLI::App* sub);
+  /// --like, the key `like` of `[parallelism]`.
+  void like(CLI::App* sub, const std::string& description);
   CLI::Option* model(CLI::App* sub, const std::string& description);
   void precision(CLI::App* sub, const std::string& description);
   void foreign_profile(CLI::App* sub);

@@ -45,7 +45,8 @@ void make_folder(const std::string& folder) {
 }  // namespace
 
 void run_export_plan(const Options& options) {
-  const Config config = planning_config(options);
+  Config config = planning_config(options);
+  config.parallelism.like = options.trainer;  // whose memory says which orders fit
   check_job(config);
   const Cluster cluster = planning_cluster(options, config);
   const Model model = build_model_of(config);
@@ -55,9 +56,10 @@ void run_export_plan(const Options& options) {
   const Profile profile = planning_profile(options, config, cluster);
   const Instance instance = {profile, cluster, plan.global_batch_size, planned_ties(options, config, profile)};
   check_instance(instance, config.source);
-  const ExportedPlan exported = {plan,        config, model, cluster, task_orders(plan, order_options(instance, plan)),
-                                 options.plan};
-  const std::vector<ExportFile> files = export_plan(exported, options.trainer);
+  const TrainerKind& trainer = *trainer_kind(options.trainer);
+  const auto orders = [&] { return task_orders(plan, order_options(instance, plan)); };
+  const std::vector<ExportFile> files =
+      export_plan({exported_job(trainer, config, model, options.plan), plan, cluster, orders}, trainer);
   make_folder(options.output);
   for (const ExportFile& file : files) {
     write_file((fs::path(options.output) / file.name).string(), file.text, other_folder);

@@ -17,7 +17,7 @@
 #include "comm/launcher.hpp"
 #include "runtime/generate/generate.hpp"
 #include "runtime/generate/mpi_text_team.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/waiters.hpp"
 
 namespace pptrain {
 namespace {

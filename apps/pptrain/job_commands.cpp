@@ -1,7 +1,7 @@
 // The options of what plans, trains and looks at plans, runs and files.
 #include "base/names.hpp"
 #include "command_line.hpp"
-#include "export_plan/export_plan.hpp"
+#include "config/trainer_kinds.hpp"
 #include "plan/plan.hpp"
 #include "planners/search.hpp"
 
@@ -93,6 +93,7 @@ void CommandLine::plan() {
   sub->add_option("--micro-batch-size", options_.micro_batch_size, "samples that enter the pipeline together")
       ->check(positive_count())
       ->type_name("N");
+  like(sub, "whose plans are wanted: those that this trainer runs, with its times and memory: ");
   token_count(sub);
   prices(sub, "");
   failures(sub);
@@ -155,6 +156,7 @@ void CommandLine::sweep() {
   profile_file(sub, "instead of the configuration's profile");
   analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
   choices_[sub->add_option("--planner", options_.planner, "as of plan")->type_name("NAME")] = planner_names();
+  like(sub, "as of plan: ");
   token_count(sub);
   sub->add_option("--threads", options_.threads, "points that are planned at a time (default: one per core)")
       ->check(positive_count())
@@ -183,6 +185,7 @@ void CommandLine::simulate() {
   cluster_file(sub);
   profile_file(sub, "instead of the configuration's profile");
   analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
+  like(sub, "whose times and memory: ");
   choices_[sub->add_option("--schedule", options_.schedule, "instead of the plan's: " + join(schedule_names()))
                ->type_name("NAME")] = schedule_names();
   sub->add_option("--order", options_.order, "instead of a schedule: a list of tasks for each device")
@@ -198,7 +201,9 @@ void CommandLine::simulate() {
 
 void CommandLine::export_plan() {
   CLI::App* sub = command(Command::export_plan, "export-plan", "Write a plan as the files of another trainer");
-  sub->add_option("CONFIG.toml", options_.input, "the job that the plan is for")->required()->type_name("");
+  sub->add_option("CONFIG.toml", options_.input, "the job that the plan is for; not needed with --cluster and --model")
+      ->type_name("");
+  described_model(sub);
   sub->add_option("--plan", options_.plan, "the plan")->required()->type_name("PLAN.json");
   const std::vector<std::string>& trainers = trainer_names();
   CLI::Option* trainer =
@@ -210,13 +215,14 @@ void CommandLine::export_plan() {
   cluster_file(sub);
   profile_file(sub, "instead of the configuration's profile");
   analytic(sub, "compute what is not in a profile from FLOP, bytes and the cluster's rates");
-  describe(sub,
-           "Writes options or a configuration file with the plan's degrees, layers, batch sizes, schedule and memory "
-           "savings, the order of hosts and processes, a batch script, and README.md, which says how to use it and "
-           "what stands for what. A plan that the trainer cannot run is refused, with what to set so that the search "
-           "finds the best one that it can. Needs no machine.",
-           {{"pptrain export-plan job.toml --plan plan.json --for megatron -o megatron-job",
-             "write what Megatron-LM needs"}});
+  describe(
+      sub,
+      "Writes options or a configuration file with the plan's degrees, layers, batch sizes, schedule and memory "
+      "savings, the order of hosts and processes, a batch script, and README.md, which says how to use it and "
+      "what stands for what. A plan that the trainer cannot run is refused: plan --like finds the best one that it "
+      "can. Needs no machine.",
+      {{"pptrain export-plan job.toml --plan plan.json --for megatron -o megatron-job",
+        "write what Megatron-LM needs"}});
 }
 
 void CommandLine::report() {

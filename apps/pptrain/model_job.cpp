@@ -137,6 +137,7 @@ std::vector<std::string> short_settings(const Options& options) {
   if (options.sequence_length)
     add("--sequence-length", "training.sequence_length", std::to_string(*options.sequence_length));
   if (!options.plan_precision.empty()) add("--precision", "training.precision", options.plan_precision);
+  if (!options.like.empty()) add("--like", "parallelism.like", options.like);
   return settings;
 }
 

@@ -14,7 +14,9 @@
 #include "comm/mpi.hpp"
 #include "config/read.hpp"
 #include "config/toml_reader.hpp"
+#include "config/trainer_kinds.hpp"
 #include "converting.hpp"
+#include "export_plan/like.hpp"
 #include "interrupt.hpp"
 #include "io/parameters.hpp"
 #include "model/check.hpp"
@@ -28,9 +30,14 @@
 #include "planners/judge/rank_correlation.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
+#include "runtime/choose_plans.hpp"
 #include "runtime/datasets.hpp"
 #include "runtime/generate/sample_prompts.hpp"
+#include "runtime/load_config.hpp"
+#include "runtime/machine.hpp"
 #include "runtime/model_weights.hpp"
+#include "runtime/obtain_profile.hpp"
+#include "runtime/waiters.hpp"
 
 namespace pptrain {
 Config planning_config(const Options& options) {
@@ -83,8 +90,11 @@ Cluster named_planning_cluster(const Config& config) {
 }
 
 /// The plan for people; all of it where they asked for more.
-std::string plan_text(const Plan& plan, const Instance& instance) {
-  const std::string text = describe_plan(plan, instance.cluster) + describe_gradients(instance.profile);
+std::string plan_text(const Config& config, const Plan& plan, const Instance& instance) {
+  std::string text = describe_plan(plan, instance.cluster) + describe_gradients(instance.profile);
+  const TrainerKind* trainer = trainer_kind(config.parallelism.like);
+  if (trainer != nullptr && config.parallelism.plan.empty())
+    text += fmt::format("  {} runs it: export-plan --for {} writes its files\n", trainer->title, trainer->name);
   if (verbosity() == Verbosity::verbose) return text + describe_plan_in_full(plan, instance.cluster);
   return text + "  -v: every stage, the time by parts, why other planners are slower\n";
 }
@@ -96,7 +106,7 @@ void deliver_plan(const Options& options, const Config& config, const ModelWork&
   predict_cost(instance, cost_question(config, work, options.training_tokens), plan);
   if (!options.report.empty()) deliver_plan_report(options, config, plan, instance);
   if (!options.output.empty()) deliver(write_plan(plan), options.output);
-  if (options.format == "text") deliver(plan_text(plan, instance), "");
+  if (options.format == "text") deliver(plan_text(config, plan, instance), "");
   if (options.format == "json" && options.output.empty()) deliver(write_plan(plan), "");
 }
 
@@ -216,6 +226,8 @@ bool profiles_from_files(const Options& options) {
 Restrictions asked_restrictions(const Options& options, const Config& config) {
   Restrictions restrictions = restrictions_of(config);
   if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
+  if (auto rule = rule_of_trainer(config))
+    restrictions = as_trainer_runs(std::move(restrictions), std::move(rule), config.source);
   restrictions.threads = static_cast<int>(std::min<std::int64_t>(options.threads.value_or(0), usable_cores()));
   return restrictions;
 }

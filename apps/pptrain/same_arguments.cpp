@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/waiters.hpp"
 
 namespace pptrain {
 

@@ -4,8 +4,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <utility>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -19,19 +21,24 @@ namespace {
 std::atomic<double> timeout_seconds = 0.0;
 
 /// Who is stopped, as far as this host can see.
-std::string culprits() {
+std::string culprits(const std::vector<StoppedRank>& stopped_here) {
   std::string text;
-  for (const StoppedRank& stopped : stopped_ranks()) {
+  for (const StoppedRank& stopped : stopped_here) {
     text += fmt::format("{}rank {} is stopped, process {} of this host", text.empty() ? "" : ", ", stopped.rank,
                         stopped.process);
   }
   return text.empty() ? "a rank does not come: the one that says nothing" : text;
 }
 
+/// Stopped ranks go on, for the launcher to end them with the others: one of them may be stopped while it connects to
+/// mpirun, which then waits for itself where it ends the rank in the middle of that (Open MPI 4.1 with PMIx 4.2).
 [[noreturn]] void end_process(const std::string& doing, double seconds) {
-  log_error("{}", format_complaint({fmt::format("rank {}, {}", launched_rank().value_or(0), doing),
-                                    fmt::format("waited longer than {} for the other ranks", format_seconds(seconds)),
-                                    culprits(), "look at that rank's process and host, or raise [job] timeout"}));
+  const std::vector<StoppedRank> stopped_here = stopped_ranks();
+  log_error("{}",
+            format_complaint({fmt::format("rank {}, {}", launched_rank().value_or(0), doing),
+                              fmt::format("waited longer than {} for the other ranks", format_seconds(seconds)),
+                              culprits(stopped_here), "look at that rank's process and host, or raise [job] timeout"}));
+  for (const StoppedRank& stopped : stopped_here) ::kill(stopped.process, SIGCONT);
   std::this_thread::sleep_for(std::chrono::seconds(2));  // a launcher ends the others with the first
   std::_Exit(static_cast<int>(ExitCode::runtime_failure));
 }

@@ -239,6 +239,7 @@ struct ParallelismConfig {
   std::string experts = "auto";     ///< who has which: "columns", "whole", "all-to-all"
   AutoInt expert;                   ///< replicas that divide experts between them by all-to-all; nothing: chosen
   std::string plan;                 ///< a PLAN.json to run as it is
+  std::string like = "pptrain";     ///< the trainer whose plans are wanted (`TrainerKind`)
 };
 
 struct ClusterConfig {

@@ -9,6 +9,7 @@
 #include "config/published_models.hpp"
 #include "config/ranges.hpp"
 #include "config/schedule_kinds.hpp"
+#include "config/trainer_kinds.hpp"
 #include "config/training_keys.hpp"
 
 namespace pptrain {
@@ -168,6 +169,13 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
        "between them; \"auto\": as many as are fastest, or none."},
       parallelism.expert, at_least(2));
   v.input_path({"plan", "A PLAN.json to run as it is; empty: the planner makes one."}, parallelism.plan, "");
+  std::vector<std::string> trainers = trainer_names();
+  trainers.insert(trainers.begin(), ParallelismConfig().like);
+  v.name(
+      {"like",
+       "Whose plans are wanted: with another trainer than pptrain, planner auto looks only for plans that it runs and "
+       "`pptrain export-plan --for` writes for it, and computed times and memory are those of its execution."},
+      parallelism.like, trainers);
 }
 
 void visit(KeyVisitor& v, PlannerConfig& planner) {

@@ -2,6 +2,7 @@
 // deepspeed/runtime/pipe/module.py and engine.py.
 #include <fmt/format.h>
 
+#include "base/error.hpp"
 #include "base/names.hpp"
 #include "export_plan/grid_export.hpp"
 #include "export_plan/page.hpp"
@@ -11,14 +12,45 @@
 namespace pptrain {
 namespace {
 
-const TrainerName deepspeed = {"DeepSpeed", "deepspeed"};
+[[noreturn]] void throw_optimizer(const ExportedJob& job) {
+  throw_bad_input({job.config.where("optimizer.name"),
+                   fmt::format("DeepSpeed is not told of the optimizer \"{}\"", job.config.optimizer.name),
+                   "its configuration has adamw, lion and sgd", "plan and export with --set optimizer.name=adamw"});
+}
+
+Json optimizer_of(const ExportedJob& job) {
+  const OptimizerConfig& o = job.config.optimizer;
+  if (o.name == "adamw")
+    return {
+        {"type", "AdamW"},
+        {"params",
+         {{"lr", o.learning_rate}, {"betas", {o.beta1, o.beta2}}, {"eps", o.epsilon}, {"weight_decay", o.decay()}}}};
+  if (o.name == "lion")
+    return {{"type", "Lion"},
+            {"params", {{"lr", o.learning_rate}, {"betas", {o.beta1, o.beta2}}, {"weight_decay", o.decay()}}}};
+  if (o.name == "sgd")
+    return {
+        {"type", "SGD"},
+        {"params",
+         {{"lr", o.learning_rate}, {"momentum", o.momentum}, {"nesterov", o.nesterov}, {"weight_decay", o.decay()}}}};
+  throw_optimizer(job);
+}
+
+PossibleMisfit deepspeed_misfit(const ExportedPlan& exported, const TrainerKind& trainer) {
+  const ExportGrid grid = grid_of(exported.plan);
+  if (grid.offload && grid.zero_stage == 0)
+    return Misfit{"the optimizer state is in the host's memory without ZeRO",
+                  "DeepSpeed moves there what ZeRO divides"};
+  return warm_up_misfit(exported, trainer);
+}
+
+void check_deepspeed_job(const ExportedJob& job) { optimizer_of(job); }
 
 class DeepspeedExport : private GridExport {
  public:
-  explicit DeepspeedExport(const ExportedPlan& exported) : GridExport(exported, deepspeed) {}
+  explicit DeepspeedExport(const ExportedPlan& exported) : GridExport(exported) {}
 
   std::vector<ExportFile> files() {
-    check();
     std::vector<ExportFile> files = {{"ds_config.json", config()}};
     if (has_stages()) files.push_back({"pptrain_pipeline.py", pipeline()});
     const std::string start =
@@ -31,64 +63,13 @@ class DeepspeedExport : private GridExport {
  private:
   bool has_stages() const { return grid_.pipeline > 1; }
 
-  void check() const {
-    const std::string uniform = uniform_remedy() + " ";
-    if (has_stages() && (plan_.schedule.name != "1f1b" || grid_.chunks > 1))
-      refuse(fmt::format("schedule \"{}\" of {} chunks per stage", plan_.schedule.name, grid_.chunks),
-             "DeepSpeed's pipelines run one chunk per stage in the order of 1f1b",
-             uniform + "--set parallelism.schedule=1f1b --set parallelism.virtual_stages=1");
-    check_warm_ups(exported_, deepspeed);
-    if (has_stages() && grid_.zero_stage > 1)
-      refuse(fmt::format("ZeRO stage {} with {} stages", grid_.zero_stage, grid_.pipeline),
-             "DeepSpeed's pipelines go with ZeRO 1 at most", uniform + "--set parallelism.zero_stage=1");
-    if (grid_.zero_runs > 1)
-      refuse("state that is divided within runs of replicas", "DeepSpeed divides it over all of them",
-             uniform + "--set parallelism.zero_group=replicas");
-    if (grid_.tensor > 1)
-      refuse(fmt::format("{} tensor-parallel members", grid_.tensor),
-             "how a layer is divided is up to the model's program with DeepSpeed, not to its configuration",
-             uniform + "--set parallelism.tensor=1");
-    if (grid_.expert_replicas > 1)
-      refuse("experts that replicas divide", "their degree is up to the model's program with DeepSpeed",
-             uniform + "--set parallelism.experts=columns");
-    if (grid_.recompute == Recompute::selective)
-      refuse("attention is computed again and the rest is stored", "DeepSpeed computes whole layers again",
-             uniform + "--set parallelism.recompute=full, or =none");
-    if (grid_.offload && grid_.zero_stage == 0)
-      refuse("the optimizer state is in the host's memory without ZeRO", "DeepSpeed moves there what ZeRO divides",
-             uniform + "--set parallelism.zero_stage=1, or parallelism.offload=false");
-  }
-
-  Json optimizer() const {
-    const OptimizerConfig& o = exported_.config.optimizer;
-    if (o.name == "adamw")
-      return {
-          {"type", "AdamW"},
-          {"params",
-           {{"lr", o.learning_rate}, {"betas", {o.beta1, o.beta2}}, {"eps", o.epsilon}, {"weight_decay", o.decay()}}}};
-    if (o.name == "lion")
-      return {{"type", "Lion"},
-              {"params", {{"lr", o.learning_rate}, {"betas", {o.beta1, o.beta2}}, {"weight_decay", o.decay()}}}};
-    if (o.name == "sgd")
-      return {
-          {"type", "SGD"},
-          {"params",
-           {{"lr", o.learning_rate}, {"momentum", o.momentum}, {"nesterov", o.nesterov}, {"weight_decay", o.decay()}}}};
-    throw_optimizer(o.name);
-  }
-
-  [[noreturn]] void throw_optimizer(const std::string& name) const {
-    refuse_plan(exported_, fmt::format("optimizer \"{}\"", name), "DeepSpeed's configuration has adamw, lion and sgd",
-                "plan and export with --set optimizer.name=adamw");
-  }
-
   std::string config() const {
     const TrainingConfig& training = exported_.config.training;
     Json json = {{"train_batch_size", plan_.global_batch_size},
                  {"train_micro_batch_size_per_gpu", grid_.samples},
                  {"gradient_accumulation_steps", plan_.micro_batches},
                  {"gradient_clipping", exported_.config.optimizer.gradient_clip},
-                 {"optimizer", optimizer()},
+                 {"optimizer", optimizer_of(exported_)},
                  {"bf16", {{"enabled", training.precision == Precision::bf16}}},
                  {"fp16", {{"enabled", training.precision == Precision::fp16}}}};
     if (training.precision == Precision::fp16) json["fp16"]["loss_scale"] = training.loss_scale.value_or(0.0);
@@ -106,7 +87,7 @@ class DeepspeedExport : private GridExport {
   /// norm, output layer and loss as one.
   std::string cuts() const {
     std::vector<std::string> cuts = {"0"};
-    for (const ChunkBlocks& chunk : chunk_blocks(exported_, deepspeed, shape_))
+    for (const ChunkBlocks& chunk : chunk_blocks(exported_))
       cuts.push_back(std::to_string(1 + chunk.blocks.end + (chunk.output ? 1 : 0)));
     return "[" + join(cuts) + "]";
   }
@@ -145,7 +126,7 @@ class DeepspeedExport : private GridExport {
 
   ExportFile page() const {
     ExportPage page;
-    page.title = deepspeed.title;
+    page.title = "DeepSpeed";
     page.version = "DeepSpeed 0.16.5";
     page.steps = {
         hosts_step(),
@@ -175,13 +156,16 @@ class DeepspeedExport : private GridExport {
         "DeepSpeed knows no model: dimensions, tensor and expert parallelism are those of your program.",
         "The learning rate is the optimizer's; a schedule is your program's, or a `scheduler` that you add.",
         "Sums of gradients follow `reduce_bucket_size` and `overlap_comm` as DeepSpeed has them.",
-        "Times that pptrain predicts are of its own runtime."};
+        predicted_runtime_text("deepspeed")};
     return page_file(exported_, page);
   }
 };
 
 }  // namespace
 
-std::vector<ExportFile> export_for_deepspeed(const ExportedPlan& exported) { return DeepspeedExport(exported).files(); }
+TrainerExport deepspeed_export() {
+  return {"deepspeed", check_deepspeed_job, deepspeed_misfit,
+          [](const ExportedPlan& exported) { return DeepspeedExport(exported).files(); }};
+}
 
 }  // namespace pptrain

@@ -16,7 +16,76 @@
 namespace pptrain {
 namespace {
 
-const TrainerName flagscale = {"FlagScale", "flagscale"};
+/// The ZeRO stage of a plan's stages with several replicas; 0 where all have one.
+int zero_stage_of(const Plan& plan) {
+  const auto several = [](const Stage& stage) { return stage.replicas > 1; };
+  const auto stage = std::find_if(plan.stages.begin(), plan.stages.end(), several);
+  return stage == plan.stages.end() ? 0 : stage->zero_stage;
+}
+
+/// Why a process mesh cannot be of a stage.
+PossibleMisfit mesh_misfit(const ExportedPlan& exported, const TrainerKind& trainer, int number) {
+  const Stage& stage = exported.plan.stages[static_cast<std::size_t>(number)];
+  if (auto found = heads_misfit(exported.shape, stage.tensor_parallel, trainer)) return found;
+  if (stage.replicas > 1 && stage.zero_stage != zero_stage_of(exported.plan))
+    return Misfit{fmt::format("ZeRO stage {} on stage {}, and another one on others", stage.zero_stage, number),
+                  trainer.why_zero};
+  const std::string& kind = exported.cluster.kind_of(stage.devices.front().front()).name;
+  for (const auto& row : stage.devices) {
+    for (const DeviceId device : row) {
+      const std::string& other = exported.cluster.kind_of(device).name;
+      if (other == kind) continue;
+      return Misfit{fmt::format("stage {} has devices of kinds {} and {}", number, kind, other),
+                    "a process mesh of FlagScale has one"};
+    }
+  }
+  return std::nullopt;
+}
+
+/// Why FlagScale's runner cannot number the processes: it gives those of a host ranks that follow one another.
+PossibleMisfit hosts_misfit(const ExportedPlan& exported) {
+  const std::vector<ExportRank> ranks = launch_order(exported.plan, exported.cluster).ranks;
+  std::set<int> ended;
+  for (std::size_t r = 1; r < ranks.size(); ++r) {
+    if (ranks[r].node == ranks[r - 1].node) continue;
+    ended.insert(ranks[r - 1].node);
+    if (!ended.contains(ranks[r].node)) continue;
+    return Misfit{fmt::format("stage {} goes on on a node that had stages before others between", ranks[r].stage),
+                  "FlagScale's runner gives the processes of a host ranks that follow one another"};
+  }
+  return std::nullopt;
+}
+
+/// Why the first and the last stage cannot share the weights of the embedding.
+PossibleMisfit tied_misfit(const ExportedPlan& exported) {
+  if (!exported.shape.tied) return std::nullopt;
+  const Stage& first = exported.plan.stages.front();
+  const Stage& last = exported.plan.stages.back();
+  if (first.tensor_parallel == last.tensor_parallel &&
+      (first.replicas % last.replicas == 0 || last.replicas % first.replicas == 0))
+    return std::nullopt;
+  return Misfit{fmt::format("the first stage has {} x {} devices and the last {} x {}", first.replicas,
+                            first.tensor_parallel, last.replicas, last.tensor_parallel),
+                "with tied embeddings FlagScale has as many members on both, and replicas that divide each other"};
+}
+
+PossibleMisfit flagscale_misfit(const ExportedPlan& exported, const TrainerKind& trainer) {
+  for (int s = 0; s < exported.plan.num_stages(); ++s) {
+    if (auto found = mesh_misfit(exported, trainer, s)) return found;
+  }
+  for (const ChunkBlocks& chunk : chunk_blocks(exported)) {
+    if (chunk.blocks.empty())
+      return Misfit{"a stage has no block of the model", "FlagScale counts the blocks of each, at least one"};
+  }
+  if (auto found = tied_misfit(exported)) return found;
+  if (auto found = hosts_misfit(exported)) return found;
+  return warm_up_misfit(exported, trainer);
+}
+
+void check_flagscale_job(const ExportedJob& job) {
+  megatron_model_arguments(job);
+  megatron_training_arguments(job);
+}
 
 /// A key with its value as a line of YAML, from an option of Megatron-LM.
 std::string yaml_line(const std::string& option, const std::string& indent) {
@@ -31,89 +100,19 @@ class FlagscaleExport {
   explicit FlagscaleExport(const ExportedPlan& exported)
       : exported_(exported),
         plan_(exported.plan),
-        shape_(decoder_shape(exported.model, flagscale.title, exported.source)),
-        order_(launch_order(exported.plan, exported.cluster)) {}
+        shape_(exported.shape),
+        order_(launch_order(exported.plan, exported.cluster)),
+        meshes_(process_meshes(exported, order_)) {}
 
   std::vector<ExportFile> files() {
-    check();
-    meshes_ = process_meshes(exported_, flagscale, order_);
-    check_tied();
     return {{"config.yaml", config()}, {"hostfile", hostfile()},
             ranks_file(order_),        hosts_file(order_, exported_.cluster),
             {"job.sbatch", sbatch()},  page()};
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
-    refuse_plan(exported_, problem, reason, suggestion);
-  }
-
-  void check() const {
-    const std::string one_chunk = "plan again with --set parallelism.schedule=1f1b --set parallelism.virtual_stages=1";
-    if (plan_.schedule.name != "1f1b" && plan_.num_stages() > 1)
-      refuse(fmt::format("schedule \"{}\"", plan_.schedule.name), "FlagScale runs unlike stages in the order of 1f1b",
-             one_chunk);
-    for (int s = 0; s < plan_.num_stages(); ++s) check_stage_of(s, one_chunk);
-    check_warm_ups(exported_, flagscale);
-    check_experts(exported_, flagscale, shape_);
-    check_nodes();
-  }
-
-  void check_stage_of(int number, const std::string& one_chunk) const {
-    const Stage& stage = plan_.stages[static_cast<std::size_t>(number)];
-    const Stage& first = plan_.stages.front();
-    check_stage(exported_, flagscale, stage, number);
-    if (stage.layers.size() > 1)
-      refuse(fmt::format("{} chunks per stage", stage.layers.size()), "FlagScale runs one on unlike stages", one_chunk);
-    if (stage.recompute != first.recompute)
-      refuse(fmt::format("stages 0 and {} compute other things again", number), "an export says it for all stages",
-             "plan again with --set parallelism.recompute=full, or =none");
-    const int zero = zero_of(stage);
-    if (zero > 1 || stage.sharding_groups().size() > 1 || (stage.replicas > 1 && zero != zero_stage()))
-      refuse(fmt::format("ZeRO stage {} on stage {}", zero, number),
-             "the distributed optimizer divides optimizer state over all replicas, on all stages or none",
-             "plan again with --set parallelism.zero_stage=1 --set parallelism.zero_group=replicas");
-    if (stage.offload)
-      refuse(fmt::format("the optimizer state of stage {} is in the host's memory", number), "FlagScale is not told to",
-             "plan again with --set parallelism.offload=false");
-    if (shape_.heads % stage.tensor_parallel != 0 || shape_.key_heads % stage.tensor_parallel != 0)
-      refuse(fmt::format("{} members of stage {} share {} heads and {} key heads", stage.tensor_parallel, number,
-                         shape_.heads, shape_.key_heads),
-             "each has equally many of both", "plan again with --set parallelism.tensor=N that divides both");
-  }
-
-  static int zero_of(const Stage& stage) { return stage.replicas > 1 ? stage.zero_stage : 0; }
-
   /// The ZeRO stage of stages with several replicas.
-  int zero_stage() const {
-    for (const Stage& stage : plan_.stages)
-      if (stage.replicas > 1) return stage.zero_stage;
-    return 0;
-  }
-
-  /// Refuses ranks of one host that do not follow one another, as FlagScale's runner numbers them.
-  void check_nodes() const {
-    std::set<int> ended;
-    for (std::size_t r = 1; r < order_.ranks.size(); ++r) {
-      if (order_.ranks[r].node == order_.ranks[r - 1].node) continue;
-      ended.insert(order_.ranks[r - 1].node);
-      if (!ended.contains(order_.ranks[r].node)) continue;
-      refuse(fmt::format("stage {} goes on on a node that had stages before others between", order_.ranks[r].stage),
-             "FlagScale's runner gives the processes of a host ranks that follow one another",
-             "plan again with --planner amp, whose stages take the devices of a node in a row");
-    }
-  }
-
-  void check_tied() const {
-    if (!shape_.tied) return;
-    const ProcessMesh& first = meshes_.front();
-    const ProcessMesh& last = meshes_.back();
-    if (first.tensor == last.tensor && (first.data % last.data == 0 || last.data % first.data == 0)) return;
-    refuse(fmt::format("the first stage has {} x {} devices and the last {} x {}", first.data, first.tensor, last.data,
-                       last.tensor),
-           "with tied embeddings FlagScale has as many members on both, and replicas that divide each other",
-           "plan again with --set parallelism.tensor=N, or --planner uniform");
-  }
+  int zero_stage() const { return zero_stage_of(plan_); }
 
   std::string list_of(int (*number)(const ProcessMesh&)) const {
     std::vector<std::string> numbers;
@@ -123,12 +122,7 @@ class FlagscaleExport {
 
   std::string hetero() const {
     std::vector<std::string> split;
-    for (const ChunkBlocks& chunk : chunk_blocks(exported_, flagscale, shape_)) {
-      if (chunk.blocks.empty())
-        refuse("a stage has no block of the model", "FlagScale counts the blocks of each, at least one",
-               "plan again with --set parallelism.pipeline=N, N smaller");
-      split.push_back(std::to_string(chunk.blocks.size()));
-    }
+    for (const ChunkBlocks& chunk : chunk_blocks(exported_)) split.push_back(std::to_string(chunk.blocks.size()));
     std::vector<std::string> numbers;
     std::vector<std::string> types;
     for (const ProcessMesh& mesh : meshes_) {
@@ -167,7 +161,7 @@ class FlagscaleExport {
 
   std::string model() const {
     std::string text = "  model:\n";
-    for (const std::string& option : megatron_model_arguments(exported_, shape_)) text += yaml_line(option, "    ");
+    for (const std::string& option : megatron_model_arguments(exported_)) text += yaml_line(option, "    ");
     text += fmt::format(
         "    # Samples of a replica of the first mesh; FlagScale makes those of the others of it.\n"
         "    micro_batch_size: {}\n    global_batch_size: {}\n",
@@ -242,7 +236,7 @@ class FlagscaleExport {
 
   ExportFile page() const {
     ExportPage page;
-    page.title = flagscale.title;
+    page.title = "FlagScale";
     page.version = "FlagScale 0.9 (its main branch of November 2025) with the Megatron-LM that it patches";
     page.steps = {
         hosts_step(),
@@ -276,20 +270,22 @@ class FlagscaleExport {
         "directly, add `hetero_use_cpu_communication: True`.",
         "`sequence_parallel` goes with tensor parallelism: it stores less and sends as much.",
         "The vocabulary is padded to a multiple of 128 times the tensor-parallel degree.",
-        "Initial weights and the order of samples are Megatron-LM's.",
-        "Times that pptrain predicts are of its own runtime."};
+        "Initial weights and the order of samples are Megatron-LM's.", predicted_runtime_text("flagscale")};
     return page_file(exported_, page);
   }
 
   const ExportedPlan& exported_;
   const Plan& plan_;
-  DecoderShape shape_;
+  const DecoderShape& shape_;
   LaunchOrder order_;
   std::vector<ProcessMesh> meshes_;
 };
 
 }  // namespace
 
-std::vector<ExportFile> export_for_flagscale(const ExportedPlan& exported) { return FlagscaleExport(exported).files(); }
+TrainerExport flagscale_export() {
+  return {"flagscale", check_flagscale_job, flagscale_misfit,
+          [](const ExportedPlan& exported) { return FlagscaleExport(exported).files(); }};
+}
 
 }  // namespace pptrain

@@ -9,30 +9,14 @@
 namespace pptrain {
 namespace {
 
-/// The kind of all devices of a stage.
-std::string kind_of_stage(const ExportedPlan& exported, const TrainerName& trainer, const Stage& stage, int number) {
-  const std::string& kind = exported.cluster.kind_of(stage.devices.front().front()).name;
-  for (const auto& row : stage.devices) {
-    for (const DeviceId device : row) {
-      const std::string& other = exported.cluster.kind_of(device).name;
-      if (other == kind) continue;
-      refuse_plan(exported, fmt::format("stage {} has devices of kinds {} and {}", number, kind, other),
-                  "a process mesh of " + trainer.title + " has one",
-                  "plan again with --set parallelism.pipeline=N, or --planner alpa");
-    }
-  }
-  return kind;
-}
-
 /// One stage as a mesh.
-ProcessMesh mesh_of_stage(const ExportedPlan& exported, const TrainerName& trainer, const LaunchOrder& order,
-                          int number) {
+ProcessMesh mesh_of_stage(const ExportedPlan& exported, const LaunchOrder& order, int number) {
   const Stage& stage = exported.plan.stages[static_cast<std::size_t>(number)];
   ProcessMesh mesh;
   mesh.tensor = mesh.expert_tensor = stage.tensor_parallel;
   mesh.data = stage.replicas;
   mesh.stages = 1;
-  mesh.kind = kind_of_stage(exported, trainer, stage, number);
+  mesh.kind = exported.cluster.kind_of(stage.devices.front().front()).name;
   if (divides_experts(stage.shards)) {
     mesh.expert = stage.tensor_parallel;
     mesh.expert_tensor = 1;
@@ -63,11 +47,10 @@ void name_types(std::vector<ProcessMesh>& meshes) {
 
 }  // namespace
 
-std::vector<ProcessMesh> process_meshes(const ExportedPlan& exported, const TrainerName& trainer,
-                                        const LaunchOrder& order) {
+std::vector<ProcessMesh> process_meshes(const ExportedPlan& exported, const LaunchOrder& order) {
   std::vector<ProcessMesh> meshes;
   for (int s = 0; s < exported.plan.num_stages(); ++s) {
-    ProcessMesh mesh = mesh_of_stage(exported, trainer, order, s);
+    ProcessMesh mesh = mesh_of_stage(exported, order, s);
     if (meshes.empty() || !same_shape(meshes.back(), mesh)) {
       meshes.push_back(std::move(mesh));
     } else {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "export_plan/grid.hpp"
+#include "export_plan/export_plan.hpp"
 #include "export_plan/launch.hpp"
 
 namespace pptrain {
@@ -21,8 +21,7 @@ struct ProcessMesh {
   std::string type;  ///< by which FlagScale sorts processes
 };
 
-/// The meshes of a plan in the order of its stages. A stage with devices of several kinds throws `Error` (exit code 2).
-std::vector<ProcessMesh> process_meshes(const ExportedPlan& exported, const TrainerName& trainer,
-                                        const LaunchOrder& order);
+/// The meshes of a plan in the order of its stages, each of which has devices of one kind.
+std::vector<ProcessMesh> process_meshes(const ExportedPlan& exported, const LaunchOrder& order);
 
 }  // namespace pptrain

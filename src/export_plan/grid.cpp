@@ -10,35 +10,8 @@
 
 namespace pptrain {
 
-void refuse_plan(const ExportedPlan& exported, const std::string& problem, const std::string& reason,
-                 const std::string& suggestion) {
-  throw_bad_input({exported.source, problem, reason, suggestion});
-}
-
-std::string uniform_remedy() { return "plan again with --planner uniform"; }
-
-void check_stage(const ExportedPlan& exported, const TrainerName& trainer, const Stage& stage, int number) {
-  if (const std::string uneven = uneven_part(stage); !uneven.empty()) {
-    refuse_plan(exported, fmt::format("stage {} has {}", number, uneven), trainer.title + " divides everything evenly",
-                uniform_remedy());
-  }
-  if (stage.offload_activations) {
-    refuse_plan(exported, fmt::format("stage {} keeps activations in the host's memory", number),
-                trainer.title + " is not told to", "plan again with --set parallelism.offload_activations=false");
-  }
-}
-
-ExportGrid grid_of(const ExportedPlan& exported, const TrainerName& trainer) {
-  const Plan& plan = exported.plan;
+ExportGrid grid_of(const Plan& plan) {
   const Stage& first = plan.stages.front();
-  for (int s = 0; s < plan.num_stages(); ++s) {
-    const Stage& stage = plan.stages[static_cast<std::size_t>(s)];
-    if (const std::string differs = stage_difference(first, stage); !differs.empty()) {
-      refuse_plan(exported, fmt::format("stages 0 and {} have {}", s, differs),
-                  trainer.title + " has one value for all stages", uniform_remedy());
-    }
-    check_stage(exported, trainer, stage, s);
-  }
   ExportGrid grid = {plan.num_stages(), first.replicas, first.tensor_parallel, static_cast<int>(first.layers.size())};
   grid.samples = plan.micro_batch_size / grid.data;
   grid.recompute = first.recompute;
@@ -54,71 +27,161 @@ ExportGrid grid_of(const ExportedPlan& exported, const TrainerName& trainer) {
 
 namespace {
 
-/// Forward passes of a stage before its first backward one, and how many 1F1B has.
-struct WarmUp1f1b {
-  std::int64_t found = 0;
-  std::int64_t wanted = 0;
-};
+/// Looks at what a trainer's kind says of a plan.
+class KindCheck {
+ public:
+  KindCheck(const ExportedPlan& exported, const TrainerKind& trainer)
+      : exported_(exported), plan_(exported.plan), trainer_(trainer) {}
 
-WarmUp1f1b warm_up_of(const ExportedPlan& exported, int stage) {
-  const TaskOrder& order = exported.orders[static_cast<std::size_t>(stage)];
-  const auto first_backward =
-      std::find_if(order.begin(), order.end(), [](const Task& task) { return task.kind != TaskKind::forward; });
-  return {first_backward - order.begin(),
-          std::min<std::int64_t>(exported.plan.num_stages() - stage, exported.plan.micro_batches)};
-}
+  PossibleMisfit misfit() const {
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      if (auto found = difference(s)) return found;
+    }
+    for (int s = 0; s < plan_.num_stages(); ++s) {
+      if (auto found = stage_misfit(s)) return found;
+    }
+    if (auto found = schedule_misfit()) return found;
+    if (auto found = experts_misfit()) return found;
+    return cut_misfit();
+  }
+
+ private:
+  const Stage& stage(int number) const { return plan_.stages[static_cast<std::size_t>(number)]; }
+
+  /// Of a stage from the first one.
+  PossibleMisfit difference(int number) const {
+    const std::string differs = trainer_.alike_stages ? stage_difference(stage(0), stage(number)) : "";
+    if (differs.empty()) return std::nullopt;
+    return Misfit{fmt::format("stages 0 and {} have {}", number, differs),
+                  trainer_.title + " has one value for all stages"};
+  }
+
+  PossibleMisfit stage_misfit(int number) const {
+    const Stage& one = stage(number);
+    if (const std::string uneven = uneven_part(one); !uneven.empty())
+      return Misfit{fmt::format("stage {} has {}", number, uneven), trainer_.title + " divides everything evenly"};
+    if (one.tensor_parallel > 1 && !trainer_.tensor)
+      return Misfit{fmt::format("{} tensor-parallel members", one.tensor_parallel), trainer_.why_no_tensor};
+    return memory_misfit(number);
+  }
+
+  /// Of what saves memory.
+  PossibleMisfit memory_misfit(int number) const {
+    const Stage& one = stage(number);
+    if (one.recompute != stage(0).recompute)
+      return Misfit{fmt::format("stages 0 and {} compute other things again", number),
+                    trainer_.title + " is told once for all stages"};
+    if (!trainer_.has(one.recompute))
+      return Misfit{fmt::format("recompute \"{}\"", to_string(one.recompute)), trainer_.why_recompute};
+    if (one.offload_activations)
+      return Misfit{fmt::format("stage {} keeps activations in the host's memory", number),
+                    trainer_.title + " is not told to"};
+    if (one.offload && !trainer_.offload)
+      return Misfit{fmt::format("the optimizer state of stage {} is in the host's memory", number),
+                    trainer_.why_no_offload};
+    return zero_misfit(number);
+  }
+
+  PossibleMisfit zero_misfit(int number) const {
+    const Stage& one = stage(number);
+    if (one.replicas == 1) return std::nullopt;  // which divides nothing
+    const bool alone = plan_.num_stages() == 1 && one.tensor_parallel == 1;
+    const std::vector<int>& known = trainer_.zero_stages(alone);
+    if (std::find(known.begin(), known.end(), one.zero_stage) == known.end())
+      return Misfit{fmt::format("replicas with ZeRO stage {}{}", one.zero_stage,
+                                alone ? "" : " beside pipeline or tensor parallelism"),
+                    trainer_.why_zero};
+    if (one.zero_stage > 0 && one.sharding_groups().size() > 1 && !trainer_.node_groups)
+      return Misfit{"state that is divided within runs of replicas", trainer_.why_no_groups};
+    return std::nullopt;
+  }
+
+  PossibleMisfit schedule_misfit() const {
+    if (plan_.num_stages() == 1) return std::nullopt;  // one order
+    const auto chunks = static_cast<int>(stage(0).layers.size());
+    if (trainer_.runs(plan_.schedule.name) && (trainer_.most_chunks == 0 || chunks <= trainer_.most_chunks))
+      return std::nullopt;
+    return Misfit{fmt::format("schedule \"{}\"{}", plan_.schedule.name,
+                              chunks > 1 ? fmt::format(" of {} chunks per stage", chunks) : ""),
+                  trainer_.why_schedules};
+  }
+
+  /// Of experts that replicas divide: of all layers, or of none.
+  PossibleMisfit experts_misfit() const {
+    const auto sends_none = [](const Stage& one) { return one.blocks.empty(); };
+    if (std::all_of(plan_.stages.begin(), plan_.stages.end(), sends_none)) return std::nullopt;
+    if (!trainer_.sent_rows) return Misfit{"experts that replicas divide", trainer_.why_no_rows};
+    for (const Stage& one : plan_.stages) {
+      for (const Interval block : exported_.shape.blocks) {
+        const std::int64_t experts = block.end - 1;  // the layer of a block that has them
+        const auto has = [&](const Block& part) { return part.layers.contains(experts); };
+        if (!contains(one.layers, experts) || std::any_of(one.blocks.begin(), one.blocks.end(), has)) continue;
+        return Misfit{fmt::format("replicas divide the experts of some layers, and not of layer {}", experts),
+                      trainer_.title + " has one degree for all of them"};
+      }
+    }
+    return std::nullopt;
+  }
+
+  PossibleMisfit cut_misfit() const {
+    for (const ChunkPlace& place : chunk_places(plan_)) {
+      const std::int64_t cut = place.layers.begin;
+      const auto is_cut = [&](Interval block) { return block.begin < cut && cut < block.end; };
+      const std::vector<Interval>& blocks = exported_.shape.blocks;
+      const auto block = std::find_if(blocks.begin(), blocks.end(), is_cut);
+      if (block == blocks.end()) continue;
+      return Misfit{fmt::format("layers {} to {} are a part of a block's layers", block->begin, cut - 1),
+                    trainer_.title + " cuts between blocks, and attention and experts of one are together there"};
+    }
+    return std::nullopt;
+  }
+
+  const ExportedPlan& exported_;
+  const Plan& plan_;
+  const TrainerKind& trainer_;
+};
 
 }  // namespace
 
-void check_warm_ups(const ExportedPlan& exported, const TrainerName& trainer) {
-  for (int s = 0; s < exported.plan.num_stages(); ++s) {
-    const WarmUp1f1b warm_up = warm_up_of(exported, s);
-    if (warm_up.found >= warm_up.wanted) continue;
-    refuse_plan(
-        exported,
-        fmt::format("stage {} starts with {} forward passes where 1f1b has {}", s, warm_up.found, warm_up.wanted),
-        fmt::format("its memory holds no more by pptrain's count, and {} starts all", trainer.title),
-        "plan again with --set parallelism.recompute=full or a smaller --set training.micro_batch_size=N");
-  }
+PossibleMisfit misfit_with(const ExportedPlan& exported, const TrainerKind& trainer) {
+  return KindCheck(exported, trainer).misfit();
 }
 
-void check_experts(const ExportedPlan& exported, const TrainerName& trainer, const DecoderShape& shape) {
-  const std::vector<Stage>& stages = exported.plan.stages;
-  if (std::all_of(stages.begin(), stages.end(), [](const Stage& stage) { return stage.blocks.empty(); })) return;
-  for (const Stage& stage : stages) {
-    for (const Interval block : shape.blocks) {
-      const std::int64_t experts = block.end - 1;  // the layer of a block that has them
-      if (!contains(stage.layers, experts)) continue;
-      const bool divided = std::any_of(stage.blocks.begin(), stage.blocks.end(),
-                                       [&](const Block& one) { return one.layers.contains(experts); });
-      if (divided) continue;
-      refuse_plan(exported, fmt::format("replicas divide the experts of some layers, and not of layer {}", experts),
-                  trainer.title + " has one degree for all of them",
-                  "plan again with --set parallelism.expert=N, or --set parallelism.experts=columns");
-    }
+PossibleMisfit warm_up_misfit(const ExportedPlan& exported, const TrainerKind& trainer) {
+  const int stages = exported.plan.num_stages();
+  if (stages == 1) return std::nullopt;
+  const std::vector<TaskOrder> orders = exported.orders();
+  for (int s = 0; s < stages; ++s) {
+    const TaskOrder& order = orders[static_cast<std::size_t>(s)];
+    const auto is_backward = [](const Task& task) { return task.kind != TaskKind::forward; };
+    const auto found = std::find_if(order.begin(), order.end(), is_backward) - order.begin();
+    const auto wanted = std::min<std::int64_t>(stages - s, exported.plan.micro_batches);
+    if (found >= wanted) continue;
+    return Misfit{fmt::format("stage {} starts with {} forward passes where 1f1b has {}", s, found, wanted),
+                  fmt::format("its memory holds no more by pptrain's count, and {} starts all", trainer.title)};
   }
+  return std::nullopt;
 }
 
-std::vector<ChunkBlocks> chunk_blocks(const ExportedPlan& exported, const TrainerName& trainer,
-                                      const DecoderShape& shape) {
+PossibleMisfit heads_misfit(const DecoderShape& shape, int tensor_parallel, const TrainerKind& trainer) {
+  if (shape.heads % tensor_parallel == 0 && shape.key_heads % tensor_parallel == 0) return std::nullopt;
+  return Misfit{
+      fmt::format("{} members share {} heads and {} key heads", tensor_parallel, shape.heads, shape.key_heads),
+      "each has equally many of both in " + trainer.title};
+}
+
+std::vector<ChunkBlocks> chunk_blocks(const ExportedPlan& exported) {
+  const std::vector<Interval>& blocks = exported.shape.blocks;
   std::vector<ChunkBlocks> chunks;
   for (const ChunkPlace& place : chunk_places(exported.plan)) {
     ChunkBlocks& chunk = chunks.emplace_back();
     chunk.embedding = place.layers.contains(0);
     chunk.output = place.layers.contains(exported.model.num_layers() - 1);
-    const auto begins = [&](Interval block) { return block.begin < place.layers.begin; };
-    const auto first = std::find_if_not(shape.blocks.begin(), shape.blocks.end(), begins);
-    const auto behind =
-        std::find_if(first, shape.blocks.end(), [&](Interval block) { return block.begin >= place.layers.end; });
-    chunk.blocks = {first - shape.blocks.begin(), behind - shape.blocks.begin()};
-    const bool cut = (first != shape.blocks.begin() && std::prev(first)->end > place.layers.begin) ||
-                     (behind != first && std::prev(behind)->end > place.layers.end);
-    if (!cut) continue;
-    refuse_plan(exported,
-                fmt::format("layers {} to {} are a part of a block's layers", place.layers.begin, place.layers.end - 1),
-                trainer.title + " cuts between blocks, and attention and experts of one are together there",
-                "move the cut in the file's \"layers\" by one layer, or choose other degrees with "
-                "--set parallelism.pipeline=N");
+    const auto first_block_from = [&](std::int64_t layer) {
+      return std::find_if(blocks.begin(), blocks.end(), [&](Interval block) { return block.begin >= layer; }) -
+             blocks.begin();
+    };
+    chunk.blocks = {first_block_from(place.layers.begin), first_block_from(place.layers.end)};
   }
   return chunks;
 }

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "export_plan/decoder_shape.hpp"
 #include "export_plan/export_plan.hpp"
 
 namespace pptrain {
@@ -26,31 +25,19 @@ struct ExportGrid {
   int devices() const { return pipeline * data * tensor; }
 };
 
-/// A trainer as messages name it, and the name that `--for` takes.
-struct TrainerName {
-  std::string title;
-  std::string option;
-};
+/// The grid of a plan whose stages are alike.
+ExportGrid grid_of(const Plan& plan);
 
-/// Refuses a plan: exit code 2 with the plan's file, what the trainer lacks, and the command that plans without it.
-[[noreturn]] void refuse_plan(const ExportedPlan& exported, const std::string& problem, const std::string& reason,
-                              const std::string& suggestion);
+/// Why a trainer with what its kind says cannot run a plan: stages, schedule, ZeRO, recomputation, offload, experts,
+/// cuts within blocks.
+PossibleMisfit misfit_with(const ExportedPlan& exported, const TrainerKind& trainer);
 
-/// What to set so that the search leaves out plans whose stages differ.
-std::string uniform_remedy();
+/// Why a trainer cannot that starts a pipeline of one chunk per stage with the forward passes of 1f1b: stage s of S
+/// with S - s of them before its first backward pass, or all. A stage may have fewer where memory is short.
+PossibleMisfit warm_up_misfit(const ExportedPlan& exported, const TrainerKind& trainer);
 
-/// Refuses a stage that no trainer here can run: one with an uneven part, or with activations in the host's memory.
-void check_stage(const ExportedPlan& exported, const TrainerName& trainer, const Stage& stage, int number);
-
-/// The grid of a plan. A plan that is none is refused with what differs.
-ExportGrid grid_of(const ExportedPlan& exported, const TrainerName& trainer);
-
-/// Refuses a plan of one chunk per stage whose stages start with fewer forward passes than 1F1B has, as where memory is
-/// short: stage s of S runs S - s of them before its first backward pass, or all.
-void check_warm_ups(const ExportedPlan& exported, const TrainerName& trainer);
-
-/// Refuses a plan whose replicas divide the experts of some layers and not of others.
-void check_experts(const ExportedPlan& exported, const TrainerName& trainer, const DecoderShape& shape);
+/// Why a trainer cannot that gives each member of a tensor-parallel group equally many heads and key heads.
+PossibleMisfit heads_misfit(const DecoderShape& shape, int tensor_parallel, const TrainerKind& trainer);
 
 /// The blocks of the model that a chunk has, and whether the embedding or the output layer is there too.
 struct ChunkBlocks {
@@ -59,8 +46,7 @@ struct ChunkBlocks {
   bool output = false;
 };
 
-/// What each chunk of the plan has, in the order of the layers. A cut within a block is refused.
-std::vector<ChunkBlocks> chunk_blocks(const ExportedPlan& exported, const TrainerName& trainer,
-                                      const DecoderShape& shape);
+/// What each chunk of the plan has, in the order of the layers. No cut is within a block.
+std::vector<ChunkBlocks> chunk_blocks(const ExportedPlan& exported);
 
 }  // namespace pptrain

@@ -15,17 +15,29 @@
 namespace pptrain {
 namespace {
 
-const TrainerName megatron = {"Megatron-LM", "megatron"};
+PossibleMisfit megatron_misfit(const ExportedPlan& exported, const TrainerKind& trainer) {
+  const ExportGrid grid = grid_of(exported.plan);
+  if (auto found = heads_misfit(exported.shape, grid.tensor, trainer)) return found;
+  if (grid.pipeline == 1 && grid.chunks > 1)
+    return Misfit{fmt::format("{} chunks on one stage", grid.chunks), "Megatron-LM interleaves stages of a pipeline"};
+  if (grid.chunks > 1 && exported.plan.micro_batches % grid.pipeline != 0)
+    return Misfit{
+        fmt::format("{} micro-batches on {} stages with several chunks", exported.plan.micro_batches, grid.pipeline),
+        "Megatron-LM runs the rest behind groups of as many as there are stages in another order than the plan"};
+  return grid.chunks == 1 ? warm_up_misfit(exported, trainer) : std::nullopt;
+}
 
-constexpr const char* plain_schedules = "--planner uniform --set parallelism.schedule=1f1b";
+void check_megatron_job(const ExportedJob& job) {
+  megatron_model_arguments(job);
+  megatron_training_arguments(job);
+}
 
 class MegatronExport : private GridExport {
  public:
-  explicit MegatronExport(const ExportedPlan& exported) : GridExport(exported, megatron) {}
+  explicit MegatronExport(const ExportedPlan& exported) : GridExport(exported) {}
 
   std::vector<ExportFile> files() {
-    check();
-    std::vector<std::string> lines = megatron_model_arguments(exported_, shape_);
+    std::vector<std::string> lines = megatron_model_arguments(exported_);
     append(lines, parallelism());
     append(lines, memory());
     append(lines, megatron_training_arguments(exported_));
@@ -48,42 +60,9 @@ class MegatronExport : private GridExport {
     lines.insert(lines.end(), more.begin(), more.end());
   }
 
-  void check() const {
-    check_schedule();
-    check_experts(exported_, megatron, shape_);
-    if (grid_.zero_stage > 1) {
-      refuse(fmt::format("ZeRO stage {}", grid_.zero_stage),
-             "the distributed optimizer of Megatron-LM divides optimizer state alone, and its FSDP runs without stages",
-             "plan again with --set parallelism.zero_stage=1");
-    }
-    if (shape_.heads % grid_.tensor != 0 || shape_.key_heads % grid_.tensor != 0) {
-      refuse(fmt::format("{} members share {} heads and {} key heads", grid_.tensor, shape_.heads, shape_.key_heads),
-             "each has equally many of both in Megatron-LM",
-             "plan again with --set parallelism.tensor=N that divides both");
-    }
-  }
-
-  void check_schedule() const {
-    const std::string& name = plan_.schedule.name;
-    if (name != "1f1b" && name != "interleaved-1f1b" && grid_.pipeline > 1) {
-      refuse(fmt::format("schedule \"{}\"", name), "Megatron-LM runs 1f1b, and interleaved-1f1b with several chunks",
-             fmt::format("plan again with {}", plain_schedules));
-    }
-    if (grid_.pipeline == 1 && grid_.chunks > 1) {
-      refuse(fmt::format("{} chunks on one stage", grid_.chunks), "Megatron-LM interleaves stages of a pipeline",
-             "plan again with --set parallelism.virtual_stages=1");
-    }
-    if (grid_.chunks > 1 && plan_.micro_batches % grid_.pipeline != 0) {
-      refuse(fmt::format("{} micro-batches on {} stages with several chunks", plan_.micro_batches, grid_.pipeline),
-             "Megatron-LM runs the rest behind groups of as many as there are stages in another order than the plan",
-             fmt::format("plan again with {}", plain_schedules));
-    }
-    if (grid_.chunks == 1) check_warm_ups(exported_, megatron);
-  }
-
   std::string layout() const {
     std::vector<std::string> stages;
-    for (const ChunkBlocks& chunk : chunk_blocks(exported_, megatron, shape_)) {
+    for (const ChunkBlocks& chunk : chunk_blocks(exported_)) {
       std::vector<std::string> parts;
       if (chunk.embedding) parts.emplace_back("E");
       if (chunk.blocks.size() == 1) parts.emplace_back("t");
@@ -140,7 +119,7 @@ class MegatronExport : private GridExport {
 
   ExportFile page() const {
     ExportPage page;
-    page.title = megatron.title;
+    page.title = "Megatron-LM";
     page.version = version();
     page.steps = {
         hosts_step(),
@@ -165,15 +144,17 @@ class MegatronExport : private GridExport {
                     "The vocabulary is padded to a multiple of 128 times the tensor-parallel degree.",
                     "Which sample is in which step, and initial weights, are Megatron-LM's own; losses are not "
                     "pptrain's bit by bit.",
-                    "Sums of gradients, and the optimizer step, begin when it likes; times that pptrain predicts are "
-                    "of its own runtime "
-                    "unless the plan was made with `--set profile.like=megatron`."};
+                    "Sums of gradients, and the optimizer step, begin when it likes.",
+                    predicted_runtime_text("megatron")};
     return page_file(exported_, page);
   }
 };
 
 }  // namespace
 
-std::vector<ExportFile> export_for_megatron(const ExportedPlan& exported) { return MegatronExport(exported).files(); }
+TrainerExport megatron_export() {
+  return {"megatron", check_megatron_job, megatron_misfit,
+          [](const ExportedPlan& exported) { return MegatronExport(exported).files(); }};
+}
 
 }  // namespace pptrain

@@ -12,7 +12,7 @@ namespace {
 /// Collects the options for the shape of a model.
 class ModelArguments {
  public:
-  ModelArguments(const ExportedPlan& exported, const DecoderShape& shape) : exported_(exported), s_(shape) {}
+  explicit ModelArguments(const ExportedJob& job) : job_(job), s_(job.shape) {}
 
   std::vector<std::string> all() {
     add("--use-mcore-models");
@@ -28,7 +28,7 @@ class ModelArguments {
   void add(std::string line) { lines_.push_back(std::move(line)); }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw_bad_input({exported_.source, fmt::format("Megatron-LM cannot be told of the model {}", exported_.model.name),
+    throw_bad_input({job_.source, fmt::format("Megatron-LM cannot be told of the model {}", job_.model.name),
                      "no option of its GPT says that " + what, "train it with pptrain, or choose another model"});
   }
 
@@ -122,28 +122,28 @@ class ModelArguments {
       const double even = static_cast<double>(s_.tokens * e.chosen) / static_cast<double>(e.number);
       add(fmt::format("--moe-expert-capacity-factor {:.6g}", static_cast<double>(e.capacity) / even));
     }
-    const double balance = exported_.config.training.router_aux_loss;
+    const double balance = job_.config.training.router_aux_loss;
     add(fmt::format("--moe-router-load-balancing-type {}", balance > 0.0 ? "aux_loss" : "none"));
     if (balance > 0.0) add(fmt::format("--moe-aux-loss-coeff {}", balance));
   }
 
-  const ExportedPlan& exported_;
+  const ExportedJob& job_;
   const DecoderShape& s_;
   std::vector<std::string> lines_;
 };
 
 /// The style of the learning rate's decay; a job's other ones are refused.
-std::string decay_style(const ExportedPlan& exported) {
-  const std::string& name = exported.config.lr_scheduler.name;
+std::string decay_style(const ExportedJob& job) {
+  const std::string& name = job.config.lr_scheduler.name;
   if (name == "wsd") return "WSD";
   if (name != "step") return name;
-  throw_bad_input({exported.config.where("lr_scheduler.name"), "Megatron-LM has no learning rate that falls in steps",
+  throw_bad_input({job.config.where("lr_scheduler.name"), "Megatron-LM has no learning rate that falls in steps",
                    "its styles are constant, linear, cosine and WSD",
                    "choose one of these with --set lr_scheduler.name"});
 }
 
-std::vector<std::string> optimizer_arguments(const ExportedPlan& exported) {
-  const OptimizerConfig& optimizer = exported.config.optimizer;
+std::vector<std::string> optimizer_arguments(const ExportedJob& job) {
+  const OptimizerConfig& optimizer = job.config.optimizer;
   std::vector<std::string> lines;
   if (optimizer.name == "adamw") {
     lines = {"--optimizer adam", fmt::format("--adam-beta1 {}", optimizer.beta1),
@@ -151,7 +151,7 @@ std::vector<std::string> optimizer_arguments(const ExportedPlan& exported) {
   } else if (optimizer.name == "sgd" && !optimizer.nesterov) {
     lines = {"--optimizer sgd", fmt::format("--sgd-momentum {}", optimizer.momentum)};
   } else {
-    throw_bad_input({exported.config.where("optimizer.name"),
+    throw_bad_input({job.config.where("optimizer.name"),
                      fmt::format("Megatron-LM is not told of the optimizer \"{}\"", optimizer.name),
                      "all its versions have adamw, and sgd without nesterov",
                      "plan and export with --set optimizer.name=adamw"});
@@ -164,15 +164,13 @@ std::vector<std::string> optimizer_arguments(const ExportedPlan& exported) {
 
 }  // namespace
 
-std::vector<std::string> megatron_model_arguments(const ExportedPlan& exported, const DecoderShape& shape) {
-  return ModelArguments(exported, shape).all();
-}
+std::vector<std::string> megatron_model_arguments(const ExportedJob& job) { return ModelArguments(job).all(); }
 
-std::vector<std::string> megatron_training_arguments(const ExportedPlan& exported) {
-  const TrainingConfig& training = exported.config.training;
-  const LrSchedulerConfig& rate = exported.config.lr_scheduler;
-  std::vector<std::string> lines = optimizer_arguments(exported);
-  lines.push_back("--lr-decay-style " + decay_style(exported));
+std::vector<std::string> megatron_training_arguments(const ExportedJob& job) {
+  const TrainingConfig& training = job.config.training;
+  const LrSchedulerConfig& rate = job.config.lr_scheduler;
+  std::vector<std::string> lines = optimizer_arguments(job);
+  lines.push_back("--lr-decay-style " + decay_style(job));
   lines.push_back(fmt::format("--lr-warmup-iters {}", rate.warmup_steps));
   lines.push_back(fmt::format("--lr-decay-iters {}", training.steps));
   if (rate.name == "wsd") {

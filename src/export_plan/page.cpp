@@ -25,6 +25,11 @@ std::string rank_order_text() {
   return "`ranks.tsv`: ranks count the members of a replica, then the replicas of a stage, then the stages";
 }
 
+std::string predicted_runtime_text(const std::string& trainer) {
+  return fmt::format(
+      "Times and memory in the plan are of pptrain's own execution, unless it was made with `--like {}`.", trainer);
+}
+
 std::string hosts_step() {
   return "Look at `hosts.txt`. Names that the cluster's file did not say are `HOST-N`: where all devices are of one "
          "kind, `job.sbatch` takes the names that Slurm gives; else write the name of a host of the kind in each line.";

@@ -24,6 +24,9 @@ ExportFile page_file(const ExportedPlan& exported, const ExportPage& page);
 /// The same sentence of every page: how the processes lie on the devices.
 std::string rank_order_text();
 
+/// The same sentence of every page: whose execution predicted times are of. `trainer` is the name that `--like` takes.
+std::string predicted_runtime_text(const std::string& trainer);
+
 /// The step of every page that tells what to do with host names.
 std::string hosts_step();
 

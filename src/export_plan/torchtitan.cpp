@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "base/names.hpp"
 #include "config/schedule_kinds.hpp"
 #include "export_plan/grid_export.hpp"
@@ -15,16 +16,37 @@
 namespace pptrain {
 namespace {
 
-const TrainerName torchtitan = {"torchtitan", "torchtitan"};
+PossibleMisfit torchtitan_misfit(const ExportedPlan& exported, const TrainerKind& trainer) {
+  const DecoderShape& shape = exported.shape;
+  const ExportGrid grid = grid_of(exported.plan);
+  if (shape.tokens % grid.tensor != 0 || shape.key_heads % grid.tensor != 0)
+    return Misfit{
+        fmt::format("{} members share {} tokens and {} key heads", grid.tensor, shape.tokens, shape.key_heads),
+        trainer.title + " divides both evenly"};
+  const bool divided = grid.zero_stage > 0 || (grid.pipeline == 1 && grid.tensor == 1);
+  if (exported.config.training.precision == Precision::bf16 && !divided)
+    return Misfit{
+        "precision \"bf16\" with one replica of each stage",
+        "beside pipeline or tensor parallelism torchtitan computes in bfloat16 only where FSDP divides weights"};
+  if (shape.tied && grid.pipeline > 1)
+    return Misfit{"tied weights on several stages", "none of torchtitan's models of text has them"};
+  return std::nullopt;
+}
+
+void check_torchtitan_job(const ExportedJob& job) {
+  if (job.config.training.precision == Precision::fp16)
+    throw_bad_input({job.config.where("training.precision"), "precision \"fp16\" for torchtitan",
+                     "it computes in bfloat16 or float32", "plan and export with --set training.precision=bf16"});
+  torchtitan_model(job);
+  torchtitan_optimizer(job);
+}
 
 class TorchtitanExport : private GridExport {
  public:
-  explicit TorchtitanExport(const ExportedPlan& exported) : GridExport(exported, torchtitan) {}
+  explicit TorchtitanExport(const ExportedPlan& exported) : GridExport(exported), orders_(exported.orders()) {}
 
   std::vector<ExportFile> files() {
-    check();
-    std::vector<ExportFile> files = {{"config.toml", config()},
-                                     {torchtitan_model_file, torchtitan_model(exported_, shape_, grid_.pipeline)}};
+    std::vector<ExportFile> files = {{"config.toml", config()}, {torchtitan_model_file, torchtitan_model(exported_)}};
     if (has_csv()) files.push_back({"schedule.csv", csv()});
     const std::string start =
         "# Python finds the model's file here, torchtitan the files that config.toml names.\n"
@@ -35,49 +57,6 @@ class TorchtitanExport : private GridExport {
   }
 
  private:
-  void check() const {
-    check_state();
-    check_precision();
-    if (grid_.recompute == Recompute::selective) {
-      refuse("attention is computed again and the rest is stored",
-             "selective checkpointing stores attention and computes other operators again in torchtitan",
-             "plan again with --planner uniform --set parallelism.recompute=full, or =none");
-    }
-    if (grid_.offload) {
-      refuse("the optimizer state is in the host's memory", "torchtitan moves weights and gradients there with it",
-             "plan again with --set parallelism.offload=false");
-    }
-    if (shape_.tokens % grid_.tensor != 0 || shape_.key_heads % grid_.tensor != 0) {
-      refuse(fmt::format("{} members share {} tokens and {} key heads", grid_.tensor, shape_.tokens, shape_.key_heads),
-             "torchtitan divides both evenly", "plan again with --set parallelism.tensor=N that divides both");
-    }
-  }
-
-  /// FSDP divides weights; the form that divides nothing runs without other parallelism.
-  void check_state() const {
-    const bool alone = grid_.pipeline == 1 && grid_.tensor == 1;
-    if (grid_.zero_stage == 1 || (grid_.zero_stage == 0 && grid_.data > 1 && !alone)) {
-      refuse(
-          fmt::format("replicas with ZeRO stage {}", grid_.zero_stage),
-          "replicas beside pipeline or tensor parallelism divide weights, gradients and optimizer state in torchtitan",
-          "plan again with --planner uniform --set parallelism.zero_stage=2, or =3");
-    }
-  }
-
-  void check_precision() const {
-    const Precision precision = exported_.config.training.precision;
-    if (precision == Precision::fp16) {
-      refuse("precision \"fp16\"", "torchtitan computes in bfloat16 or float32",
-             "plan again with --set training.precision=bf16");
-    }
-    const bool divided = grid_.zero_stage > 0 || (grid_.pipeline == 1 && grid_.tensor == 1);
-    if (precision == Precision::bf16 && !divided) {
-      refuse("precision \"bf16\" with one replica of each stage",
-             "beside pipeline or tensor parallelism torchtitan computes in bfloat16 only where FSDP divides weights",
-             "plan again with --planner uniform --set parallelism.data=N --set parallelism.zero_stage=2, N at least 2");
-    }
-  }
-
   /// The name by which torch makes the plan's orders; "" where it has none.
   std::string torch_name() const {
     if (grid_.chunks > 1) return "";
@@ -99,7 +78,7 @@ class TorchtitanExport : private GridExport {
         order.push_back({TaskKind::backward, ChunkId(s), MicroBatchId(i)});
         if (warm_up + i < count) order.push_back({TaskKind::forward, ChunkId(s), MicroBatchId(warm_up + i)});
       }
-      if (order != exported_.orders[static_cast<std::size_t>(s)]) return false;
+      if (order != orders_[static_cast<std::size_t>(s)]) return false;
     }
     return true;
   }
@@ -116,7 +95,7 @@ class TorchtitanExport : private GridExport {
   /// A line per rank of the pipeline: chunk, F, I (gradients of inputs), W (of weights) or B (of both), micro-batch.
   std::string csv() const {
     std::string text;
-    for (const TaskOrder& order : exported_.orders) {
+    for (const TaskOrder& order : orders_) {
       std::vector<std::string> actions;
       for (const Task& task : order)
         actions.push_back(fmt::format("{}{}{}", task.chunk.value, letter(task.kind), task.micro_batch.value));
@@ -138,7 +117,7 @@ class TorchtitanExport : private GridExport {
   /// Names of the modules of each chunk.
   std::string modules() const {
     std::string text = "module_fqns_per_model_part = [\n";
-    for (const ChunkBlocks& chunk : chunk_blocks(exported_, torchtitan, shape_)) {
+    for (const ChunkBlocks& chunk : chunk_blocks(exported_)) {
       std::vector<std::string> names;
       if (chunk.embedding) names.emplace_back("\"tok_embeddings\"");
       for (std::int64_t block = chunk.blocks.begin; block < chunk.blocks.end; ++block)
@@ -182,7 +161,7 @@ class TorchtitanExport : private GridExport {
 
   ExportFile page() const {
     ExportPage page;
-    page.title = torchtitan.title;
+    page.title = "torchtitan";
     page.version = "torchtitan 0.2.2, the last release that reads TOML" +
                    std::string(has_csv() ? ", and the schedules' CSV of PyTorch 2.15" : "");
     page.steps = {
@@ -215,15 +194,18 @@ class TorchtitanExport : private GridExport {
         "own.",
         "Tensor parallelism divides norms along the sequence.",
         "Initial weights, the order of samples and dropout (there is none) are torchtitan's.",
-        "Times that pptrain predicts are of its own runtime."};
+        predicted_runtime_text("torchtitan")};
     return page_file(exported_, page);
   }
+
+  std::vector<TaskOrder> orders_;  // of every stage
 };
 
 }  // namespace
 
-std::vector<ExportFile> export_for_torchtitan(const ExportedPlan& exported) {
-  return TorchtitanExport(exported).files();
+TrainerExport torchtitan_export() {
+  return {"torchtitan", check_torchtitan_job, torchtitan_misfit,
+          [](const ExportedPlan& exported) { return TorchtitanExport(exported).files(); }};
 }
 
 }  // namespace pptrain

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
-#include "export_plan/grid.hpp"
 
 namespace pptrain {
 namespace {
@@ -14,10 +13,11 @@ bool has_free_heads(const DecoderShape& shape) {
   return shape.head_norms || shape.tied || shape.head_size * shape.heads != shape.hidden;
 }
 
-void check_torchtitan_model(const ExportedPlan& exported, const DecoderShape& s, int pipeline) {
+void check_torchtitan_model(const ExportedJob& job) {
+  const DecoderShape& s = job.shape;
   const auto refuse = [&](const std::string& what) {
-    refuse_plan(exported, fmt::format("torchtitan cannot be told of the model {}", exported.model.name),
-                "none of its models of text has " + what, "export for megatron, or train it with pptrain");
+    throw_bad_input({job.source, fmt::format("torchtitan cannot be told of the model {}", job.model.name),
+                     "none of its models of text has " + what, "export for megatron, or train it with pptrain"});
   };
   if (s.experts.number > 0) refuse("these experts");
   if (s.norm.kind != NormKind::rms || s.norm.one_plus) refuse("norms other than RMSNorm");
@@ -27,9 +27,8 @@ void check_torchtitan_model(const ExportedPlan& exported, const DecoderShape& s,
   if (s.rotary->scaling == RotaryForm::Scaling::linear) refuse("positions that are scaled linearly");
   if (s.parallel || s.embedding_scale != 1.0) refuse("parallel blocks or scaled embeddings");
   if (s.window > 0 && s.window < s.tokens) refuse("attention within a window");
-  if (!has_free_heads(s)) return;
-  if (s.rotary->scaling != RotaryForm::Scaling::none) refuse("scaled positions beside norms of heads or tied weights");
-  if (s.tied && pipeline > 1) refuse("tied weights on several stages");
+  if (has_free_heads(s) && s.rotary->scaling != RotaryForm::Scaling::none)
+    refuse("scaled positions beside norms of heads or tied weights");
 }
 
 std::string rotary_scaling(const RotaryForm& rotary) {
@@ -67,15 +66,15 @@ std::string model_with_free_heads(const DecoderShape& s) {
       s.feed_forward, static_cast<double>(s.norm.epsilon), s.rotary->theta, flag(s.head_norms), flag(s.tied), s.tokens);
 }
 
-std::string decay_keys(const ExportedPlan& exported) {
-  const LrSchedulerConfig& rate = exported.config.lr_scheduler;
-  const double steps = static_cast<double>(exported.config.training.steps);
+std::string decay_keys(const ExportedJob& job) {
+  const LrSchedulerConfig& rate = job.config.lr_scheduler;
+  const double steps = static_cast<double>(job.config.training.steps);
   if (rate.name == "constant") return "decay_ratio = 0.0\n";
   if (rate.name == "linear" || rate.name == "cosine") return fmt::format("decay_type = \"{}\"\n", rate.name);
   if (rate.name == "wsd")
     return fmt::format("decay_ratio = {:.6g}\ndecay_type = \"linear\"\n",
                        static_cast<double>(rate.decay_steps) / steps);
-  throw_bad_input({exported.config.where("lr_scheduler.name"), "torchtitan has no learning rate that falls in steps",
+  throw_bad_input({job.config.where("lr_scheduler.name"), "torchtitan has no learning rate that falls in steps",
                    "it stays, falls linearly or as a cosine", "choose one with --set lr_scheduler.name=constant"});
 }
 
@@ -83,25 +82,26 @@ std::string decay_keys(const ExportedPlan& exported) {
 
 std::string torchtitan_model_name(const DecoderShape& shape) { return has_free_heads(shape) ? "qwen3" : "llama3"; }
 
-std::string torchtitan_model(const ExportedPlan& exported, const DecoderShape& shape, int pipeline) {
-  check_torchtitan_model(exported, shape, pipeline);
+std::string torchtitan_model(const ExportedJob& job) {
+  check_torchtitan_model(job);
+  const DecoderShape& shape = job.shape;
   return "# Dimensions of the model that the plan is for, as a flavor of torchtitan's model.\n" +
          (has_free_heads(shape) ? model_with_free_heads(shape) : narrow_model(shape));
 }
 
-std::string torchtitan_optimizer(const ExportedPlan& exported) {
-  const OptimizerConfig& optimizer = exported.config.optimizer;
+std::string torchtitan_optimizer(const ExportedJob& job) {
+  const OptimizerConfig& optimizer = job.config.optimizer;
   if (optimizer.name != "adamw") {
-    throw_bad_input({exported.config.where("optimizer.name"),
+    throw_bad_input({job.config.where("optimizer.name"),
                      fmt::format("torchtitan is not told of the optimizer \"{}\"", optimizer.name), "it has AdamW",
                      "plan and export with --set optimizer.name=adamw"});
   }
-  const LrSchedulerConfig& rate = exported.config.lr_scheduler;
+  const LrSchedulerConfig& rate = job.config.lr_scheduler;
   return fmt::format("[optimizer]\nname = \"AdamW\"\nlr = {}\nbeta1 = {}\nbeta2 = {}\neps = {}\nweight_decay = {}\n\n",
                      optimizer.learning_rate, optimizer.beta1, optimizer.beta2, optimizer.epsilon, optimizer.decay()) +
          fmt::format("[lr_scheduler]\nwarmup_steps = {}\nmin_lr_factor = {:.6g}\n", rate.warmup_steps,
                      rate.minimum / optimizer.learning_rate) +
-         decay_keys(exported);
+         decay_keys(job);
 }
 
 }  // namespace pptrain

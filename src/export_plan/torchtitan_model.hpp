@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "export_plan/decoder_shape.hpp"
 #include "export_plan/export_plan.hpp"
 
 namespace pptrain {
@@ -16,9 +15,9 @@ std::string torchtitan_model_name(const DecoderShape& shape);
 
 /// A Python module that adds the shape to torchtitan's flavors. A shape that neither of its models has throws `Error`
 /// (exit code 2).
-std::string torchtitan_model(const ExportedPlan& exported, const DecoderShape& shape, int pipeline);
+std::string torchtitan_model(const ExportedJob& job);
 
 /// `[optimizer]` and `[lr_scheduler]` of the job; others than AdamW and rates that fall in steps are refused.
-std::string torchtitan_optimizer(const ExportedPlan& exported);
+std::string torchtitan_optimizer(const ExportedJob& job);
 
 }  // namespace pptrain

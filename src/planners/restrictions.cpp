@@ -307,7 +307,7 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.annotations = config.model.annotate;
   restrictions.micro_batch_size = config.training.micro_batch_size;
   for (const char* key : {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "zero_group", "offload",
-                          "offload_activations", "expert"}) {
+                          "offload_activations", "expert", "experts", "recompute", "zero_stage"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);
   }
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {

@@ -81,7 +81,8 @@ PlanScope scope_of(const Planner& planner, const Restrictions& restrictions) {
 
 /// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
 Beside ask(const std::string& name, const SearchSpace& asked, PlanSimulator& simulator) {
-  const Restrictions restrictions = as_in_papers(asked.restrictions);
+  Restrictions restrictions = as_in_papers(asked.restrictions);
+  restrictions.rule.reset();  // it is shown for comparison
   const SearchSpace space = {asked.instance, restrictions, asked.schedule, asked.stop, asked.check, asked.progress};
   space.tell_asks("comparing " + name);
   try {
@@ -197,6 +198,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   }
   if (!result.plan) {
     if (outcome.no_frame) check_found_none(instance, asked, source);
+    if (asked.rule && result.why_not.empty())
+      result.why_not = asked.rule->trainer().title + " runs none of the plans that were looked at";
     if (!outcome.complete) result.why_not = "the search was ended before it found one; so far: " + result.why_not;
     return result;
   }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "config/published_models.hpp"
+#include "config/trainer_kinds.hpp"
 #include "model/check.hpp"
 #include "model/update_rule.hpp"
 #include "profile/graded.hpp"
@@ -24,7 +25,7 @@ std::vector<const DeviceKind*> used_kinds(const Cluster& cluster) {
 }
 
 RuntimeTraits runtime_of(const Config& config) {
-  RuntimeTraits runtime = runtime_called(config.profile.like);
+  RuntimeTraits runtime = runtime_called(predicted_runtime(config));
   if (config.profile.attention != "auto") runtime.fused_attention = config.profile.attention == "fused";
   runtime.drops_scores = config.profile.attention == "stored-dropout";
   return runtime;

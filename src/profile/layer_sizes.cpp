@@ -1,5 +1,7 @@
 #include "profile/layer_sizes.hpp"
 
+#include "config/trainer_kinds.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -16,7 +18,7 @@ LayerBytes bytes_of(const PlainBytes& plain, double whole, int degree, double sa
 }  // namespace
 
 LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const Model& model, std::size_t number)
-    : sequence_parallel_(config.profile.sequence_parallel) {
+    : sequence_parallel_(divides_positions(config)) {
   const Layer& layer = model.layers[number];
   const double element = element_bytes(config.training.precision);
   // pptrain's residual stream, and so what crosses from layer to layer and what groups sum, is fp32.

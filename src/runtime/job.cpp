@@ -23,15 +23,20 @@
 #include "runtime/checkpoint/data_fingerprint.hpp"
 #include "runtime/checkpoint/resume.hpp"
 #include "runtime/checkpoint/same_job.hpp"
+#include "runtime/choose_plans.hpp"
 #include "runtime/details.hpp"
 #include "runtime/execute/executable.hpp"
+#include "runtime/load_config.hpp"
+#include "runtime/machine.hpp"
 #include "runtime/model_weights.hpp"
+#include "runtime/obtain_profile.hpp"
 #include "runtime/offload_check.hpp"
 #include "runtime/profiler.hpp"
 #include "runtime/rehearse.hpp"
 #include "runtime/replan/trials.hpp"
 #include "runtime/same_files.hpp"
 #include "runtime/trainer.hpp"
+#include "runtime/waiters.hpp"
 
 namespace pptrain {
 namespace {

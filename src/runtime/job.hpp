@@ -3,7 +3,7 @@
 #include <mpi.h>
 
 #include "runtime/execute/device_model.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/job_options.hpp"
 
 namespace pptrain {
 

@@ -4,7 +4,7 @@
 
 #include "config/config.hpp"
 #include "plan/plan.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/machine.hpp"
 #include "runtime/rank_device.hpp"
 
 namespace pptrain {

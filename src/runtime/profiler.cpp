@@ -15,7 +15,6 @@
 #include "profile/analytic.hpp"
 #include "runtime/execute/gradient_reduction.hpp"
 #include "runtime/layer_timer.hpp"
-#include "runtime/prepare.hpp"
 
 namespace pptrain {
 namespace {

@@ -14,8 +14,12 @@
 #include "comm/mpi.hpp"
 #include "io/run_directory.hpp"
 #include "model/check.hpp"
+#include "runtime/choose_plans.hpp"
 #include "runtime/emulation/rehearsal.hpp"
 #include "runtime/execute/recorder.hpp"
+#include "runtime/load_config.hpp"
+#include "runtime/machine.hpp"
+#include "runtime/obtain_profile.hpp"
 #include "runtime/replan/trials.hpp"
 
 namespace pptrain {

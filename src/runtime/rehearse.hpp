@@ -4,7 +4,7 @@
 
 #include "comm/waiter.hpp"
 #include "config/config.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/job_options.hpp"
 
 namespace pptrain {
 

@@ -30,10 +30,15 @@ const std::vector<std::vector<std::string>> layers = {
 
 /// Rooms of src/planners likewise: folders, and files that lie beside them, by their names without or with the ending.
 const std::vector<std::vector<std::string>> planner_rooms = {
-    {"ask"},     {"meshes"},
-    {"divide"},  {"published"},
-    {"judge"},   {"describe"},
-    {"frames"},  {"restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes", "part_search", "objective"},
+    {"ask"},
+    {"meshes"},
+    {"divide"},
+    {"published"},
+    {"judge"},
+    {"describe"},
+    {"frames"},
+    {"restrictions.cpp", "trainer_restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes", "part_search",
+     "objective"},
     {"what_if"},
 };
 

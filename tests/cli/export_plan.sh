@@ -83,7 +83,7 @@ exported() {
   fi
   local simulation=()
   if [[ $trainer == torchtitan ]]; then
-    "$pptrain" simulate "$job" --plan plan.json --format json "${@:6}" >simulation.json
+    "$pptrain" simulate "$job" --plan plan.json --like torchtitan --format json "${@:6}" >simulation.json
     simulation=(--order simulation.json)
   fi
   # shellcheck disable=SC2086  # a number for each node
@@ -178,6 +178,36 @@ exported "deepspeed, a pipeline" deepspeed gpt2.toml 1 "4 4"
 plan gpt2.toml "${amp[@]}" --set parallelism.data=8 --set parallelism.zero_stage=3
 exported "deepspeed, ZeRO 3" deepspeed gpt2.toml 1 "4 4"
 
+# What is searched for a trainer is what it runs: on like and unlike nodes, with little memory, of layers that are cut between blocks.
+sed 's/memory = "8 GiB"/memory = "200 MiB"/' mixed.toml >short.toml
+sed 's/layers = 10/layers = 10\ntied = true/' gpt2.toml >tied.toml
+for searched in megatron:gpt2:1 megatron:llama:1 megatron:mixtral:2 torchtitan:llama:1 flagscale:gpt2:1 flagscale:tied:1 \
+  flagscale:mixtral:2 deepspeed:gpt2:1 deepspeed:mixtral:2; do
+  IFS=: read -r trainer network layers <<<"$searched"
+  for nodes in named mixed short; do
+    plan "$network.toml" --like "$trainer" --cluster "$nodes.toml"
+    exported "$trainer, $network as searched on $nodes" "$trainer" "$network.toml" "$layers" "4 4" --cluster "$nodes.toml"
+  done
+done
+expect "a model that a trainer cannot be told of" 2 'parallelism.like: torchtitan cannot be told of the model gpt2' \
+  "$pptrain" plan gpt2.toml --like torchtitan
+# not_run KEY=VALUE TRAINER PATTERN: of [parallelism].
+not_run() { expect "like $2 with $1" 2 "parallelism.${1%%=*}.*$3" "$pptrain" plan gpt2.toml --like "$2" --set "parallelism.$1"; }
+not_run schedule=zb-h1 megatron 'schedule = "zb-h1" with like = "megatron" \(Megatron-LM runs 1f1b'
+not_run zero_stage=2 megatron 'zero_stage = 2 with like = "megatron"'
+not_run tensor=2 deepspeed 'tensor = 2 with like = "deepspeed"'
+expect "like megatron with more members than key heads" 2 'tensor = 8 with like = "megatron"' \
+  "$pptrain" plan llama.toml --like megatron --set parallelism.tensor=8
+not_run virtual_stages=2 flagscale 'virtual_stages = 2 with like = "flagscale"'
+not_run recompute=selective deepspeed 'recompute = "selective" with like = "deepspeed"'
+not_run zero_group=node flagscale 'zero_group = "node" with like = "flagscale"'
+not_run offload=true flagscale 'offload = true with like = "flagscale"'
+expect "a trainer that is not known" 2 'like' "$pptrain" plan gpt2.toml --set parallelism.like=megatrn
+expect "a model of which only times are known" 2 'only times are known' \
+  "$pptrain" plan "$inputs/papers/dapple-bert-48.toml" --like megatron
+expect "a job that is trained here" 2 'like = "megatron", but pptrain runs here' \
+  "$pptrain" train "$inputs/gpt2.toml" --set parallelism.like=megatron --dry-run
+
 # What trainers cannot run: one message with the reason, and what to set.
 # refused TITLE TRAINER PATTERN [ARGUMENT...]: plan.json.
 refused() {
@@ -188,32 +218,34 @@ refused() {
 plan gpt2.toml "${amp[@]}" --set parallelism.pipeline=2 --set parallelism.data=4 --set parallelism.tensor=1 --set training.micro_batch_size=8
 cp plan.json grid.json
 edit 'plan["stages"][1].update(replicas=2, tensor_parallel=2, devices=[[4, 5], [6, 7]], samples=[[0, plan["micro_batch_size"] // 2], [plan["micro_batch_size"] // 2, plan["micro_batch_size"]]])'
-for trainer in megatron torchtitan deepspeed; do
-  refused "$trainer: unlike stages" $trainer 'plan.json: stages 0 and 1 have 4 and 2 replicas \(.* has one value for all stages\); plan again with --planner uniform'
+for trainer in megatron deepspeed; do
+  refused "$trainer: unlike stages" $trainer 'plan.json: stages 0 and 1 have 4 and 2 replicas \(.* has one value for all stages\); plan again with --like [a-z]*'
 done
 cp grid.json plan.json
 edit 'plan["stages"][0]["samples"] = [[0, 5], [5, 6], [6, 7], [7, 8]]'
 for trainer in megatron flagscale; do
-  refused "$trainer: unequal samples" $trainer 'stage 0 has unequal numbers of samples on its replicas \(.* divides everything evenly\); plan again with --planner uniform'
+  refused "$trainer: unequal samples" $trainer 'stage 0 has unequal numbers of samples on its replicas \(.* divides everything evenly\); plan again with --like [a-z]*'
 done
 cp grid.json plan.json
 edit 'plan["stages"][1]["recompute"] = "full"'
 refused "megatron: other recomputation" megatron 'stages 0 and 1 have recompute "none" and "full"'
-refused "flagscale: other recomputation" flagscale 'stages 0 and 1 compute other things again .*recompute=full'
+refused "flagscale: other recomputation" flagscale 'stages 0 and 1 compute other things again .*--like flagscale'
 cp grid.json plan.json
 edit 'for s in plan["stages"]: s["zero_stage"] = 2'
-refused "megatron: ZeRO 2" megatron 'ZeRO stage 2 .*--set parallelism.zero_stage=1'
-refused "deepspeed: ZeRO 2 in a pipeline" deepspeed 'ZeRO stage 2 with 2 stages'
+refused "megatron: ZeRO 2" megatron 'replicas with ZeRO stage 2 beside .*--like megatron'
+refused "deepspeed: ZeRO 2 in a pipeline" deepspeed 'replicas with ZeRO stage 2 beside pipeline'
 cp grid.json plan.json
 edit 'plan["schedule"]["name"] = "zb-h1"'
-refused "megatron: a schedule" megatron 'schedule "zb-h1" \(Megatron-LM runs 1f1b.*--planner uniform --set parallelism.schedule=1f1b'
+refused "megatron: a schedule" megatron 'schedule "zb-h1" \(Megatron-LM runs 1f1b.*plan again with --like megatron'
 refused "flagscale: a schedule" flagscale 'schedule "zb-h1" \(FlagScale runs'
-refused "deepspeed: a schedule" deepspeed 'schedule "zb-h1" of 1 chunks'
+refused "deepspeed: a schedule" deepspeed 'schedule "zb-h1" \(DeepSpeed'
 cp grid.json plan.json
-refused "torchtitan: a GPT-2" torchtitan 'torchtitan cannot be told of the model gpt2|replicas with ZeRO stage 0'
+refused "torchtitan: a GPT-2" torchtitan 'torchtitan cannot be told of the model gpt2'
 job=llama.toml
 plan llama.toml "${amp[@]}" --set parallelism.pipeline=2 --set parallelism.data=4 --set parallelism.tensor=1
-refused "torchtitan: ZeRO 0 beside a pipeline" torchtitan 'replicas with ZeRO stage 0 .*--set parallelism.zero_stage=2'
+refused "torchtitan: ZeRO 0 beside a pipeline" torchtitan 'replicas with ZeRO stage 0 beside .*--like torchtitan'
+edit 'plan["stages"][1].update(replicas=2, tensor_parallel=2, devices=[[4, 5], [6, 7]], samples=[[0, plan["micro_batch_size"] // 2], [plan["micro_batch_size"] // 2, plan["micro_batch_size"]]])'
+refused "torchtitan: unlike stages" torchtitan 'stages 0 and 1 have 4 and 2 replicas .*--like torchtitan'
 refused "an optimizer" megatron 'set optimizer.name: Megatron-LM is not told of the optimizer "lion"' --set optimizer.name=lion
 job=mixtral.toml
 plan mixtral.toml "${amp[@]}" --set parallelism.pipeline=2 --set parallelism.data=4

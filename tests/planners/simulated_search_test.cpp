@@ -202,14 +202,15 @@ TEST_CASE("every neighbour of a plan is a plan", "[planners]") {
 TEST_CASE("stages keep their share of the work when chunks are laid out anew", "[planners]") {
   const Profile profile = blocks(24, 0.0);
   const Plan plan = uniform_plan({{0, 12}, {12, 24}}, 1, 1, 8, 1, "1f1b");
-  const Plan interleaved = *with_schedule(profile, plan, {"interleaved-1f1b", 3, 0});
+  const Plan interleaved = *with_schedule(Restrictions(), profile, plan, {"interleaved-1f1b", 3, 0});
   CHECK(interleaved.stages[0].layers == std::vector<Interval>{{0, 4}, {8, 12}, {16, 20}});
   CHECK(interleaved.stages[1].layers == std::vector<Interval>{{4, 8}, {12, 16}, {20, 24}});
   const Plan uneven = uniform_plan({{0, 16}, {16, 24}}, 1, 1, 8, 1, "1f1b");
-  const Plan v_shape = *with_schedule(profile, uneven, {"zb-v", 2, 0});
+  const Plan v_shape = *with_schedule(Restrictions(), profile, uneven, {"zb-v", 2, 0});
   CHECK(v_shape.stages[0].layers == std::vector<Interval>{{0, 8}, {16, 24}});
   CHECK(v_shape.stages[1].layers == std::vector<Interval>{{8, 12}, {12, 16}});
-  CHECK_FALSE(with_schedule(blocks(4, 0.0), uniform_plan({{0, 2}, {2, 4}}, 1, 1, 8, 1, "1f1b"), {"zeropp", 3, 0}));
+  CHECK_FALSE(with_schedule(Restrictions(), blocks(4, 0.0), uniform_plan({{0, 2}, {2, 4}}, 1, 1, 8, 1, "1f1b"),
+                            {"zeropp", 3, 0}));
 }
 
 }  // namespace

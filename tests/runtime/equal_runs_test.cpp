@@ -219,11 +219,17 @@ void check_experts(std::uint64_t seed, int number) {
   }
 }
 
-/// What the long cases draw by: who runs them again names another seed.
-std::uint64_t long_seed() {
-  const char* given = std::getenv("PPTRAIN_TEST_SEED");
-  return given == nullptr ? 0 : std::stoull(given);
+/// A number of the environment, or what stands for it there where it is not set.
+std::uint64_t number_given(const char* variable, std::uint64_t otherwise) {
+  const char* given = std::getenv(variable);
+  return given == nullptr ? otherwise : std::stoull(given);
 }
+
+/// What the long cases draw by: who runs them again names another seed.
+std::uint64_t long_seed() { return number_given("PPTRAIN_TEST_SEED", 0); }
+
+/// So many of their pairs as are asked for.
+int part_of(int pairs) { return static_cast<int>(pairs * number_given("PPTRAIN_TEST_PERCENT", 100) / 100); }
 
 }  // namespace
 
@@ -249,11 +255,12 @@ TEST_CASE("two runs of a plan for eight ranks are equal bit for bit", "[np8]") {
 TEST_CASE("two runs with experts are equal bit for bit when rows come late", "[np4]") { check_experts(1, 8); }
 
 // The two cases draw 2,000 pairs together; by another PPTRAIN_TEST_SEED, a number of at most nine digits, 2,000 others.
+// PPTRAIN_TEST_PERCENT runs a part of them.
 TEST_CASE("many drawn pairs of runs are equal bit for bit", "[np4][long]") {
-  check_drawn(long_seed() + 3, 1100);
-  check_experts(long_seed() + 3, 400);
+  check_drawn(long_seed() + 3, part_of(1100));
+  check_experts(long_seed() + 3, part_of(400));
 }
 TEST_CASE("many drawn pairs of runs of eight ranks are equal bit for bit", "[np8][long]") {
-  check_drawn(long_seed() + 5, 350);
-  check_experts(long_seed() + 5, 150);
+  check_drawn(long_seed() + 5, part_of(350));
+  check_experts(long_seed() + 5, part_of(150));
 }

@@ -6,12 +6,13 @@
 
 namespace pptrain {
 
-bool obeys_uniform(const Restrictions& restrictions, const Plan& plan) {
-  return !restrictions.uniform || is_even_grid(plan);
+bool obeys_rules(const SearchSpace& space, const Plan& plan) {
+  const Restrictions& wanted = space.restrictions;
+  return (!wanted.uniform || is_even_grid(plan)) && (!wanted.rule || wanted.rule->allows(space.instance, plan));
 }
 
 bool is_refused(const SearchSpace& space, const Plan& plan) {
-  if (!obeys_uniform(space.restrictions, plan)) return true;
+  if (!obeys_rules(space, plan)) return true;
   return space.check != nullptr && !space.check->accepts(plan);
 }
 

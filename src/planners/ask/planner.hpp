@@ -49,11 +49,12 @@ struct SearchSpace {
   }
 };
 
-/// Whether the plan is a uniform grid that divides everything evenly, where nothing else is wanted.
-bool obeys_uniform(const Restrictions& restrictions, const Plan& plan);
+/// Whether the plan is a uniform grid that divides everything evenly, where nothing else is wanted, and one that the
+/// trainer runs whose plans are.
+bool obeys_rules(const SearchSpace& space, const Plan& plan);
 
 /// Whether the search is to leave out a plan that fits by the closed forms, because it does not in the simulator, or
-/// because only uniform grids are wanted.
+/// because it does not obey the rules.
 bool is_refused(const SearchSpace& space, const Plan& plan);
 
 /// The best plan of one uniform grid, for the table that people read.

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/config.hpp"
 #include "cost/cost.hpp"
+#include "planners/ask/plan_rule.hpp"
 
 namespace pptrain {
 
@@ -52,16 +54,24 @@ struct Restrictions {
   int threads = 0;                      ///< on which `auto` searches, with the same result; 0: all cores of the process
   bool uniform = false;                 ///< whether only uniform grids that divide everything evenly are wanted
   bool blocks = true;                   ///< whether parts of a stage may be divided differently
+  std::shared_ptr<const PlanRule> rule = {};  ///< null: none
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
 
   bool has_whole_experts() const { return experts == Experts::whole || experts == Experts::sent; }
   bool may_send_rows() const { return experts == Experts::sent || experts == Experts::chosen; }
+  /// Whether replicas and members are to have equal shares.
+  bool shares_evenly() const { return uniform || rule; }
   /// The place of a key, or `source` where it has none of its own.
   std::string place_of(const std::string& key, const std::string& source) const;
 };
 
 Restrictions restrictions_of(const Config& config);
+
+/// The same for plans that a trainer runs: what is free and it does not have is left out. What is fixed and it does not
+/// have is refused (`Error`, exit code 2) with `source` as the place where a key has none of its own.
+Restrictions as_trainer_runs(Restrictions restrictions, std::shared_ptr<const PlanRule> rule,
+                             const std::string& source);
 
 /// The same, where what is free is what the planners of papers have: nothing is recomputed or offloaded, ZeRO divides
 /// nothing, a stage is one chunk, no row is sent.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "cluster/peak_rate.hpp"
 #include "config/published_models.hpp"
 #include "cost/stage_time.hpp"
 #include "cost/transfer_forms.hpp"
@@ -94,15 +95,6 @@ std::optional<double> part_of_peak(double flop_per_second, double peak) {
   return flop_per_second / peak;
 }
 
-/// FLOP per second of a device at best, its part of cores that it shares; 0: not known.
-double peak_rate_of(const Cluster& cluster, DeviceId device, const std::string& precision) {
-  const DeviceKind& kind = cluster.kind_of(device);
-  const NodeGroup& group = cluster.groups[static_cast<std::size_t>(cluster.group_of(device))];
-  const auto rate = kind.flops.find(precision);
-  if (rate == kind.flops.end()) return 0.0;
-  return rate->second * (group.shares_cores() ? static_cast<double>(group.cores) / group.core_sharers() : 1.0);
-}
-
 /// Sums over the devices of a kind, or of all kinds.
 struct UseSums {
   int devices = 0;
@@ -192,7 +184,8 @@ void predict_throughput(const Instance& instance, const ModelWork& work, Plan& p
   UseSums all;
   std::vector<UseSums> by_kind(cluster.device_kinds.size());
   for (int d = 0; d < cluster.num_devices(); ++d) {
-    const double peak = peak_rate_of(cluster, DeviceId(d), work.precision);
+    const NodeGroup& group = cluster.groups[static_cast<std::size_t>(cluster.group_of(DeviceId(d)))];
+    const double peak = peak_flop_rate(cluster, group, work.precision);
     all.add(uses[static_cast<std::size_t>(d)], peak);
     by_kind[static_cast<std::size_t>(cluster.kind_index_of(DeviceId(d)))].add(uses[static_cast<std::size_t>(d)], peak);
   }

@@ -4,6 +4,7 @@
 
 #include "plan/validate.hpp"
 #include "plan/zero_groups.hpp"
+#include "planners/divide/allowed_cuts.hpp"
 
 namespace pptrain {
 
@@ -79,6 +80,8 @@ bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::si
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
   std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement}];
   divide(cost, known);
+  known = with_allowed_cuts(space_.restrictions.rule.get(), std::move(known));
+  if (known.empty()) return true;  // nothing that saves more memory has other cuts
   work_ += per_costed * static_cast<double>(cost.num_costed());
   const ScheduledCost::Cost least = cost.of(known);
   const bool fits = least.overrun == 0.0;

@@ -107,7 +107,7 @@ class FrameSearch {
         }
       }
       divide(costs);
-      simulate(divisions);
+      simulate(std::move(divisions));
     }
   }
 
@@ -118,7 +118,7 @@ class FrameSearch {
     const ZeroGroup first = zero_groups(space_, meshes).front();
     const PlacedShape& placed = placed_.emplace_back(space_.instance, meshes, first);
     const FrameCosts* other = nullptr;
-    const Shares shares = space_.restrictions.uniform ? Shares::even : Shares::balanced;
+    const Shares shares = space_.restrictions.shares_evenly() ? Shares::even : Shares::balanced;
     for (const std::int64_t size : frame_micro_batches(space_, placed.most_data())) {
       const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size, other, shares);
       if (costs.shares_evenly()) other = &costs;
@@ -176,9 +176,15 @@ class FrameSearch {
     queue_.push(std::move(others));
   }
 
-  void simulate(const std::vector<WaitingFrame>& divisions) {
+  void simulate(std::vector<WaitingFrame> divisions) {
     std::vector<Plan> plans;
-    for (const WaitingFrame& one : divisions) plans.push_back(plan_of(space_, costs_of(one), one.division));
+    std::erase_if(divisions, [&](const WaitingFrame& one) {
+      Plan plan = plan_of(space_, costs_of(one), one.division);
+      const bool obeys = obeys_rules(space_, plan);
+      if (obeys) plans.push_back(std::move(plan));
+      if (!obeys) escalate(one);  // the order that is wanted may fit where more memory is saved
+      return !obeys;
+    });
     std::vector<TriedPlan> results = trials_.simulated(plans, best_);
     found_.num_simulated += std::ssize(divisions);
     space_.tell_examined(std::ssize(divisions));
@@ -202,7 +208,7 @@ class FrameSearch {
 
   /// The same division with F computed again where devices do not have room for what it stores.
   void recompute_full_stages(const WaitingFrame& refused, const TriedPlan& tried) {
-    if (space_.restrictions.recompute || space_.restrictions.uniform) return;
+    if (space_.restrictions.recompute || space_.restrictions.shares_evenly()) return;
     FrameDivision more = refused.division;
     for (int s = 0; s < tried.plan.num_stages(); ++s) {
       const auto lacks = [&](DeviceId device) {

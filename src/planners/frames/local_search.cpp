@@ -109,7 +109,7 @@ bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
 
 /// Takes the step if it helps.
 bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order) {
-  if (!obeys_uniform(space_.restrictions, step)) return false;
+  if (!obeys_rules(space_, step)) return false;
   if (tried_.find(step) || needless(step) || least_seconds(step) >= plan.seconds) return false;
   if (!can_pay(PlanSimulator::setup_cost(step)) || !simulator_->can(step)) return false;
   if (most_in_order < infinity && simulator_->can(plan.plan)) {

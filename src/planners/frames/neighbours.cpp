@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plan/zero_groups.hpp"
+#include "planners/divide/allowed_cuts.hpp"
 #include "planners/frames/schedule_choices.hpp"
 #include "planners/meshes/grid.hpp"
 #include "planners/meshes/stage_mesh.hpp"
@@ -63,6 +64,11 @@ std::vector<Mode> modes_under(const SearchSpace& space) {
   if (restrictions.recompute) recomputes = {*restrictions.recompute};
   std::vector<int> zero_stages = {0, 1, 2, 3};
   if (restrictions.zero_stage) zero_stages = {static_cast<int>(*restrictions.zero_stage)};
+  if (restrictions.rule) {
+    const TrainerKind& trainer = restrictions.rule->trainer();
+    std::erase_if(recomputes, [&](Recompute recompute) { return !trainer.has(recompute); });
+    std::erase_if(zero_stages, [&](int stage) { return !trainer.has_zero_stage(stage); });
+  }
   std::vector<Mode> modes;
   for (const Recompute recompute : recomputes) {
     for (const int zero_stage : zero_stages) {
@@ -81,7 +87,8 @@ std::vector<Plan> other_schedules(const SearchSpace& space, const Plan& plan) {
   std::vector<Plan> plans;
   for (const ScheduleChoice& choice : schedule_choices(space.restrictions, space.instance.profile, plan)) {
     if (choice == plan.schedule) continue;
-    if (auto other = with_schedule(space.instance.profile, plan, choice)) plans.push_back(std::move(*other));
+    auto other = with_schedule(space.restrictions, space.instance.profile, plan, choice);
+    if (other) plans.push_back(std::move(*other));
   }
   return plans;
 }
@@ -157,15 +164,20 @@ bool may_shift(const SearchSpace& space, const Plan& plan) {
   return has_plain_stages(plan) && space.restrictions.annotations.empty();
 }
 
-/// Moves the cuts behind the chunks `from` to `to` by `step` layers; whether every chunk still has one.
-bool shift_cuts(Plan& plan, const std::vector<ChunkPlace>& chunks, std::size_t from, std::size_t to, int step) {
+/// Moves the cuts behind the chunks `from` to `to` by `step` layers, or to the next one where a chunk may begin;
+/// whether every chunk still has a layer.
+bool shift_cuts(const PlanRule* rule, Plan& plan, const std::vector<ChunkPlace>& chunks, std::size_t from,
+                std::size_t to, int step) {
   const auto layers_of = [&](std::size_t c) -> Interval& {
     return plan.stages[chunks[c].stage.index()].layers[static_cast<std::size_t>(chunks[c].local)];
   };
-  if (layers_of(step < 0 ? from : to + 1).size() < 2) return false;
+  const std::int64_t num_layers = layers_of(chunks.size() - 1).end;
   for (std::size_t cut = from; cut <= to; ++cut) {
-    layers_of(cut).end += step;
-    layers_of(cut + 1).begin += step;
+    const std::int64_t place = next_allowed_cut(rule, layers_of(cut).end, step, num_layers);
+    layers_of(cut).end = layers_of(cut + 1).begin = place;
+  }
+  for (std::size_t c = from; c <= to + 1; ++c) {
+    if (layers_of(c).size() < 1) return false;
   }
   return true;
 }
@@ -176,12 +188,13 @@ std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan, int
   std::vector<Plan> plans;
   if (!may_shift(space, plan)) return plans;
   const std::vector<ChunkPlace> chunks = chunk_places(plan);
+  const PlanRule* rule = space.restrictions.rule.get();
   const std::size_t most = std::min(static_cast<std::size_t>(most_cuts), chunks.size() - 1);
   for (std::size_t cuts = 1; cuts <= most; ++cuts) {
     for (std::size_t c = 0; c + cuts < chunks.size(); ++c) {
       for (const int step : {-1, 1}) {
         Plan other = plan;
-        if (shift_cuts(other, chunks, c, c + cuts - 1, step)) plans.push_back(std::move(other));
+        if (shift_cuts(rule, other, chunks, c, c + cuts - 1, step)) plans.push_back(std::move(other));
       }
     }
   }
@@ -193,13 +206,14 @@ std::vector<Plan> shifted_pairs(const SearchSpace& space, const Plan& plan) {
   if (!may_shift(space, plan)) return plans;
   const std::vector<ChunkPlace> chunks = chunk_places(plan);
   if (chunks.size() > most_paired_chunks) return plans;
+  const PlanRule* rule = space.restrictions.rule.get();
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     for (std::size_t d = c + 1; d + 1 < chunks.size(); ++d) {
       for (const int first : {-1, 1}) {
         for (const int second : {-1, 1}) {
           if (first == second && d == c + 1) continue;  // `shifted_layers` has it
           Plan other = plan;
-          if (shift_cuts(other, chunks, c, c, first) && shift_cuts(other, chunks, d, d, second)) {
+          if (shift_cuts(rule, other, chunks, c, c, first) && shift_cuts(rule, other, chunks, d, d, second)) {
             plans.push_back(std::move(other));
           }
         }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "plan/validate.hpp"
+#include "planners/divide/allowed_cuts.hpp"
 #include "planners/divide/balance.hpp"
 
 namespace pptrain {
@@ -36,10 +37,15 @@ std::vector<const ScheduleKind*> kinds_with(int chunks, int stages) {
   return kinds;
 }
 
-std::vector<int> chunk_counts(const Restrictions& restrictions) {
+std::vector<int> chunk_counts(const Restrictions& restrictions, int stages) {
   if (!restrictions.annotations.empty()) return {1};  // they say where stages end
   if (restrictions.virtual_stages) return {static_cast<int>(*restrictions.virtual_stages)};
-  std::vector<int> counts(most_virtual_stages);
+  int most = most_virtual_stages;
+  if (restrictions.rule) {
+    const int runs = restrictions.rule->trainer().most_chunks;
+    if (stages == 1 || runs > 0) most = std::max(1, runs);  // chunks of one stage follow one another anyway
+  }
+  std::vector<int> counts(static_cast<std::size_t>(most));
   std::iota(counts.begin(), counts.end(), 1);
   return counts;
 }
@@ -62,10 +68,11 @@ std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, c
   if (wanted != "auto" && schedule_kind(wanted).chunks != 0) return {plan.schedule};
   const bool split = knows_split(profile);
   std::vector<ScheduleChoice> choices;
-  for (const int chunks : chunk_counts(restrictions)) {
+  for (const int chunks : chunk_counts(restrictions, plan.num_stages())) {
     for (const ScheduleKind* kind :
          wanted == "auto" ? kinds_with(chunks, plan.num_stages()) : std::vector{&schedule_kind(wanted)}) {
       if (kind->splits_backward && !split) continue;
+      if (restrictions.rule && !restrictions.rule->trainer().runs(kind->name)) continue;
       for (const int unit : kind->has_units ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {
         choices.push_back({kind->name, chunks, unit});
       }
@@ -74,7 +81,8 @@ std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, c
   return choices;
 }
 
-std::optional<Plan> with_schedule(const Profile& profile, const Plan& plan, const ScheduleChoice& schedule) {
+std::optional<Plan> with_schedule(const Restrictions& restrictions, const Profile& profile, const Plan& plan,
+                                  const ScheduleChoice& schedule) {
   Plan result = plan;
   result.schedule = schedule;
   const int stages = plan.num_stages();
@@ -95,7 +103,8 @@ std::optional<Plan> with_schedule(const Profile& profile, const Plan& plan, cons
     }
     shares.push_back(work / schedule.virtual_stages);
   }
-  const std::vector<Interval> division = division_by_shares(before, shares);
+  const std::vector<Interval> division = with_allowed_cuts(restrictions.rule.get(), division_by_shares(before, shares));
+  if (division.empty()) return std::nullopt;
   for (Stage& stage : result.stages) stage.layers.clear();
   for (int c = 0; c < chunks; ++c) {
     result.stages[stage_of_chunk(schedule.name, stages, c)].layers.push_back(division[c]);

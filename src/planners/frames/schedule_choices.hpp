@@ -14,9 +14,10 @@ namespace pptrain {
 std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, const Profile& profile,
                                              const Plan& plan);
 
-/// The plan with another schedule. Where that has other chunks, the layers are divided anew: the chunks lie as the
-/// schedule has them, and each stage keeps its share of the work, in equal parts. Nothing where there are fewer layers
-/// than chunks, or blocks that such a division would cut.
-std::optional<Plan> with_schedule(const Profile& profile, const Plan& plan, const ScheduleChoice& schedule);
+/// The plan with another schedule, which the restrictions leave. Where that has other chunks, the layers are divided
+/// anew: the chunks lie as the schedule has them, and each stage keeps its share of the work, in equal parts. Nothing
+/// where there are fewer layers than chunks, or than chunks may begin with, or blocks that such a division would cut.
+std::optional<Plan> with_schedule(const Restrictions& restrictions, const Profile& profile, const Plan& plan,
+                                  const ScheduleChoice& schedule);
 
 }  // namespace pptrain

@@ -27,6 +27,7 @@ class SimulatedSearch {
         race_(space) {}
 
   Outcome run(Outcome outcome) {
+    if (outcome.plan && !obeys_rules(space_, *outcome.plan)) outcome.plan.reset();
     std::vector<Plan> candidates = candidates_of(outcome);
     if (space_.restrictions.expert) return run_with_sent_rows(std::move(outcome), std::move(candidates));
     if (!candidates.empty()) {
@@ -215,12 +216,13 @@ class SimulatedSearch {
     return any;
   }
 
-  /// Different plans, those that the larger form holds fastest first.
-  static std::vector<Plan> candidates_of(const Outcome& outcome) {
+  /// Different plans that obey the rules, those that the larger form holds fastest first.
+  std::vector<Plan> candidates_of(const Outcome& outcome) const {
     std::vector<Plan> plans;
-    const auto add = [&plans](const std::optional<Plan>& plan) {
+    const auto add = [&](const std::optional<Plan>& plan) {
       const auto same = [&](const Plan& other) { return same_plan(*plan, other); };
-      if (plan && std::none_of(plans.begin(), plans.end(), same)) predict_by_larger_form(plans.emplace_back(*plan));
+      if (plan && obeys_rules(space_, *plan) && std::none_of(plans.begin(), plans.end(), same))
+        predict_by_larger_form(plans.emplace_back(*plan));
     };
     add(outcome.plan);
     for (const Beside& beside : outcome.beside) add(beside.plan);

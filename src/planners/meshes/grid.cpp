@@ -46,6 +46,7 @@ std::vector<Grid> grids_of(int num_devices, const Restrictions& restrictions) {
     for (const std::int64_t data : divisors(num_devices / pipeline)) {
       const std::int64_t tensor = num_devices / pipeline / data;
       if (!allows(restrictions.data, data) || !allows(restrictions.tensor, tensor)) continue;
+      if (restrictions.rule && !restrictions.rule->allows_degree(static_cast<int>(tensor))) continue;
       grids.push_back({static_cast<int>(pipeline), static_cast<int>(data), static_cast<int>(tensor)});
     }
   }
@@ -113,7 +114,7 @@ std::string why_not_in_space(const Grid& grid, const Instance& instance, const R
 
 Restrictions with_uneven_shares(const Instance& instance, Restrictions restrictions) {
   restrictions.uneven_shares = false;
-  if (restrictions.uniform) return restrictions;
+  if (restrictions.shares_evenly()) return restrictions;
   const bool any_fixed =
       restrictions.data || restrictions.pipeline || restrictions.tensor || restrictions.micro_batch_size;
   // Planners of grids are as their authors have them; where nothing is asked for, other planners find other plans.

@@ -9,7 +9,7 @@
 
 #include "io/run_directory.hpp"
 #include "runtime/checkpoint/block_transfer.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/job_options.hpp"
 
 namespace pptrain {
 

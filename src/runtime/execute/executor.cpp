@@ -242,11 +242,9 @@ void Executor::limit_lead() {
 }
 
 std::string Executor::place() const {
-  std::string text;
+  std::string text = fmt::format("rank {}, ", groups_.all().rank());
   if (role_) {
-    const DeviceId device = plan_.stages[role_->stage.index()].devices[role_->replica][role_->shard];
-    text = fmt::format("rank {}, stage {}, replica {}, shard {}, ", map_.rank_of(device).value, role_->stage.value,
-                       role_->replica, role_->shard);
+    text += fmt::format("stage {}, replica {}, shard {}, ", role_->stage.value, role_->replica, role_->shard);
   }
   return current_ == nullptr ? text + "between iterations" : text + fmt::format("at \"{}\"", to_string(*current_));
 }

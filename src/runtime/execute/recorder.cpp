@@ -18,6 +18,7 @@
 #include "base/names.hpp"
 #include "base/timing.hpp"
 #include "base/units.hpp"
+#include "cluster/peak_rate.hpp"
 #include "cluster/read.hpp"
 #include "comm/collective.hpp"
 #include "config/read.hpp"
@@ -120,7 +121,7 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const R
                                            (kind == RunKind::training ? config.rows_per_sample() : 1))),
       flop_per_step_(model.flop_per_sample * static_cast<double>(config.training.global_batch_size)),
       experts_(model.experts),
-      peak_flop_rate_(peak_flop_rate(machine.cluster, config.training.precision)) {
+      peak_flop_rate_(peak_flop_rate(machine.cluster, to_string(config.training.precision))) {
   MPI_Comm_rank(world, &rank_);
   MPI_Comm_size(world, &num_ranks_);
   if (rank_ != 0) return;

@@ -18,7 +18,7 @@
 #include "runtime/details.hpp"
 #include "runtime/execute/executor.hpp"
 #include "runtime/execute/summary.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/machine.hpp"
 #include "runtime/progress.hpp"
 #include "runtime/role.hpp"
 

@@ -9,7 +9,7 @@
 #include "config/config.hpp"
 #include "runtime/execute/executor.hpp"
 #include "runtime/execute/recorder.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/machine.hpp"
 #include "runtime/replan/drift_watch.hpp"
 
 namespace pptrain {

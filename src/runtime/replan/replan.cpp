@@ -8,7 +8,6 @@
 #include "cost/cost.hpp"
 #include "planners/judge/simulated_plan.hpp"
 #include "planners/search.hpp"
-#include "runtime/prepare.hpp"
 
 namespace pptrain {
 namespace {

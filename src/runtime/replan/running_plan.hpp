@@ -9,7 +9,7 @@
 #include "cost/cost.hpp"
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/execute/session.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/machine.hpp"
 #include "runtime/rank_device.hpp"
 
 namespace pptrain {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/alarm.hpp"
-#include "runtime/prepare.hpp"
+#include "runtime/machine.hpp"
 
 namespace pptrain {
 

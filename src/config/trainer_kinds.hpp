@@ -1,0 +1,56 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+
+namespace pptrain {
+
+/// A program other than pptrain that trains, and what it runs of a plan. Searches `like` it leave the rest out,
+/// `export-plan` refuses it.
+struct TrainerKind {
+  std::string name;                         ///< as `[parallelism] like` and `export-plan --for` take it
+  std::string title;                        ///< in sentences
+  std::string runtime;                      ///< its execution, as `[profile] like` calls it
+  bool divides_positions = true;            ///< whether tensor-parallel members divide norms along the sequence
+  bool alike_stages = true;                 ///< whether stages are alike and divide everything evenly
+  std::vector<std::string> schedules = {};  ///< of several stages; empty: all
+  int most_chunks = 0;                      ///< per stage; 0: any number
+  std::string why_schedules = {};
+  std::vector<int> zero_alone;   ///< stages of ZeRO of several replicas that each have the whole model
+  std::vector<int> zero_beside;  ///< ... beside stages of a pipeline or tensor parallelism
+  std::string why_zero = {};
+  std::vector<Recompute> recomputes = {Recompute::none, Recompute::selective, Recompute::full};
+  std::string why_recompute = {};
+  bool node_groups = true;  ///< whether replicas may divide their state within runs
+  std::string why_no_groups = {};
+  bool tensor = true;  ///< whether members may share a layer
+  std::string why_no_tensor = {};
+  bool offload = true;  ///< whether optimizer state may be in the host's memory
+  std::string why_no_offload = {};
+  bool sent_rows = true;  ///< whether replicas may divide experts
+  std::string why_no_rows = {};
+
+  /// The stages of ZeRO that several replicas may have.
+  const std::vector<int>& zero_stages(bool alone) const { return alone ? zero_alone : zero_beside; }
+  bool runs(const std::string& schedule) const;
+  bool has(Recompute recompute) const;
+  /// Whether there are plans in which several replicas have this stage of ZeRO, or that a single one has: 0.
+  bool has_zero_stage(int stage) const;
+};
+
+/// All of them, in the order of the documentation.
+const std::vector<TrainerKind>& trainer_kinds();
+/// Their names in this order.
+const std::vector<std::string>& trainer_names();
+/// The trainer of this name; null where there is none, as for "pptrain".
+const TrainerKind* trainer_kind(const std::string& name);
+
+/// Whose execution an analytic profile predicts: what `[profile] like` says, or what it means that plans are to be
+/// `like` a trainer's.
+const std::string& predicted_runtime(const Config& config);
+/// Whether members of a tensor-parallel group divide norms along the sequence there.
+bool divides_positions(const Config& config);
+
+}  // namespace pptrain

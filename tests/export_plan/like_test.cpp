@@ -1,0 +1,118 @@
+// Plans that are searched for another trainer: it runs them, and typed keys find none that it runs faster.
+#include "export_plan/like.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/random.hpp"
+#include "cluster/expression.hpp"
+#include "config/read.hpp"
+#include "planners/search.hpp"
+#include "profile/analytic.hpp"
+#include "support/catch.hpp"
+#include "support/files.hpp"
+
+namespace pptrain {
+namespace {
+
+Config job_of(const std::string& model, const std::string& trainer, int batch) {
+  const std::string text = fmt::format(
+      "[model]\nfrom = \"{}\"\n[training]\nsequence_length = 1024\nglobal_batch_size = {}\nprecision = \"bf16\"\n"
+      "[parallelism]\nlike = \"{}\"\n[planner]\neffort = \"quick\"\n[cluster]\nfile = \"c.toml\"\n[profile]\nanalytic "
+      "= "
+      "true\n",
+      source_file("inputs/models/" + model), batch, trainer);
+  return parse_config(text, "job.toml", source_file(""));
+}
+
+/// Nodes with a part of their devices' memory.
+Cluster cluster_of(const std::string& nodes, double part) {
+  Cluster cluster = parse_cluster_expression(nodes);
+  for (DeviceKind& kind : cluster.device_kinds) kind.memory *= part;
+  return cluster;
+}
+
+struct Search {
+  explicit Search(const Config& config, Cluster nodes)
+      : cluster(std::move(nodes)),
+        profile(analytic_profile(config, cluster)),
+        instance{profile, cluster, config.training.global_batch_size},
+        rule(rule_of_trainer(config)),
+        restrictions(as_trainer_runs(restrictions_of(config), rule, "job.toml")) {}
+
+  std::optional<Plan> found(const std::string& planner, const Restrictions& keys) const {
+    return search_plan(planner, instance, keys, "job.toml").plan;
+  }
+
+  Cluster cluster;
+  Profile profile;
+  Instance instance;
+  std::shared_ptr<const PlanRule> rule;
+  Restrictions restrictions;
+};
+
+double seconds(const std::optional<Plan>& plan) {
+  return plan ? plan->predicted->iteration_seconds : std::numeric_limits<double>::infinity();
+}
+
+TEST_CASE("what is found for a trainer it can run, and nothing faster is left out without it", "[like]") {
+  const std::vector<std::string> clusters = {"1x dgx-h100", "2x 4x a100-sxm-40gb",
+                                             "1x 4x h100-sxm-80gb, 1x 4x a100-sxm-40gb", "1x 4x l40s, 2x 2x a10g"};
+  CounterRandom random(7, "searches for trainers");
+  std::uint64_t drawn = 0;
+  const auto draw = [&](std::size_t number) { return static_cast<std::size_t>(random.bits(drawn++) % number); };
+  int num_found = 0;
+  for (int i = 0; i < 24; ++i) {
+    const TrainerKind& trainer = trainer_kinds()[draw(trainer_kinds().size())];
+    const std::vector<std::string> models = trainer.name == "torchtitan"
+                                                ? std::vector<std::string>{"llama-small"}
+                                                : std::vector<std::string>{"llama-small", "mixtral-small"};
+    const std::string model = models[draw(models.size())];
+    const Config config = job_of(model, trainer.name, 8 << draw(3));
+    const double part = std::vector{1.0, 0.01, 0.004, 0.002}[draw(4)];
+    const std::string nodes = clusters[draw(clusters.size())];
+    INFO(trainer.name << ", " << model << ", " << nodes << ", " << part << " of the memory");
+    const Search search(config, cluster_of(nodes, part));
+    const std::optional<Plan> plan = search.found("auto", search.restrictions);
+    if (!plan) continue;
+    ++num_found;
+    CHECK(search.rule->allows(search.instance, *plan));
+    const std::optional<Plan> free = search.found("auto", restrictions_of(config));
+    CHECK(seconds(free) <= seconds(plan) * (1.0 + 1e-9));
+  }
+  CHECK(num_found >= 18);
+}
+
+TEST_CASE("typed keys find no plan for Megatron-LM or torchtitan that is faster", "[like]") {
+  for (const std::string trainer : {"megatron", "torchtitan"}) {
+    const Config config = job_of("llama-small", trainer, 16);
+    const Search search(config, cluster_of("1x 4x h100-sxm-80gb, 1x 4x a100-sxm-40gb", 0.01));
+    const std::optional<Plan> plan = search.found("auto", search.restrictions);
+    REQUIRE(plan);
+    int num_runs = 0;
+    for (const int pipeline : {1, 2, 4, 8}) {
+      for (const int tensor : {1, 2}) {
+        for (const char* schedule : {"1f1b", "interleaved-1f1b"}) {
+          for (const int zero : {0, 1, 2}) {
+            if (pipeline * tensor > 8) continue;
+            Restrictions keys = restrictions_of(config);
+            keys.pipeline = pipeline;
+            keys.tensor = tensor;
+            keys.zero_stage = zero;
+            keys.schedule = schedule;
+            const std::optional<Plan> typed = search.found("uniform", keys);
+            if (!typed || !search.rule->allows(search.instance, *typed)) continue;
+            ++num_runs;
+            INFO(trainer << ", " << typed->shape() << ", " << schedule << ", ZeRO " << zero);
+            CHECK(seconds(plan) <= 1.005 * seconds(typed));
+          }
+        }
+      }
+    }
+    CHECK(num_runs >= 5);
+  }
+}
+
+}  // namespace
+}  // namespace pptrain
