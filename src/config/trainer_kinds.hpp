@@ -19,7 +19,7 @@ struct TrainerKind {
   int most_chunks = 0;                      ///< per stage; 0: any number
   std::string why_schedules = {};
   std::vector<int> zero_alone;   ///< stages of ZeRO of several replicas that each have the whole model
-  std::vector<int> zero_beside;  ///< ... beside stages of a pipeline or tensor parallelism
+  std::vector<int> zero_beside;  ///< stages of ZeRO of several replicas beside a pipeline or tensor parallelism
   std::string why_zero = {};
   std::vector<Recompute> recomputes = {Recompute::none, Recompute::selective, Recompute::full};
   std::string why_recompute = {};
@@ -36,13 +36,13 @@ struct TrainerKind {
   const std::vector<int>& zero_stages(bool alone) const { return alone ? zero_alone : zero_beside; }
   bool runs(const std::string& schedule) const;
   bool has(Recompute recompute) const;
-  /// Whether there are plans in which several replicas have this stage of ZeRO, or that a single one has: 0.
+  /// Whether replicas have this stage of ZeRO in any plan; a single replica has 0.
   bool has_zero_stage(int stage) const;
 };
 
-/// All of them, in the order of the documentation.
+/// The trainers that are known, in the order of the documentation.
 const std::vector<TrainerKind>& trainer_kinds();
-/// Their names in this order.
+/// Names of the trainers in this order.
 const std::vector<std::string>& trainer_names();
 /// The trainer of this name; null where there is none, as for "pptrain".
 const TrainerKind* trainer_kind(const std::string& name);
@@ -50,7 +50,7 @@ const TrainerKind* trainer_kind(const std::string& name);
 /// Whose execution an analytic profile predicts: what `[profile] like` says, or what it means that plans are to be
 /// `like` a trainer's.
 const std::string& predicted_runtime(const Config& config);
-/// Whether members of a tensor-parallel group divide norms along the sequence there.
+/// Whether members of a tensor-parallel group divide norms along the sequence in that execution.
 bool divides_positions(const Config& config);
 
 }  // namespace pptrain

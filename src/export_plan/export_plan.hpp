@@ -40,7 +40,7 @@ struct Misfit {
   std::string problem;
   std::string reason;
 };
-/// The first reason, or nothing where it can.
+/// The first reason that is found, or nothing where the trainer can run the plan.
 using PossibleMisfit = std::optional<Misfit>;
 
 /// The job as the trainer is told of it. A model, optimizer, rate or precision that it does not have throws `Error`

@@ -27,7 +27,7 @@ ExportGrid grid_of(const Plan& plan) {
 
 namespace {
 
-/// Looks at what a trainer's kind says of a plan.
+/// Holds a plan to what the kind of a trainer says.
 class KindCheck {
  public:
   KindCheck(const ExportedPlan& exported, const TrainerKind& trainer)
@@ -48,7 +48,7 @@ class KindCheck {
  private:
   const Stage& stage(int number) const { return plan_.stages[static_cast<std::size_t>(number)]; }
 
-  /// Of a stage from the first one.
+  /// Why a stage does not fit beside the first one.
   PossibleMisfit difference(int number) const {
     const std::string differs = trainer_.alike_stages ? stage_difference(stage(0), stage(number)) : "";
     if (differs.empty()) return std::nullopt;
@@ -65,7 +65,7 @@ class KindCheck {
     return memory_misfit(number);
   }
 
-  /// Of what saves memory.
+  /// Why what a stage does to save memory does not fit.
   PossibleMisfit memory_misfit(int number) const {
     const Stage& one = stage(number);
     if (one.recompute != stage(0).recompute)
@@ -106,7 +106,7 @@ class KindCheck {
                   trainer_.why_schedules};
   }
 
-  /// Of experts that replicas divide: of all layers, or of none.
+  /// Why experts that replicas divide do not fit: a trainer divides those of all layers, or of none.
   PossibleMisfit experts_misfit() const {
     const auto sends_none = [](const Stage& one) { return one.blocks.empty(); };
     if (std::all_of(plan_.stages.begin(), plan_.stages.end(), sends_none)) return std::nullopt;

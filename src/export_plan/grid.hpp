@@ -28,15 +28,15 @@ struct ExportGrid {
 /// The grid of a plan whose stages are alike.
 ExportGrid grid_of(const Plan& plan);
 
-/// Why a trainer with what its kind says cannot run a plan: stages, schedule, ZeRO, recomputation, offload, experts,
-/// cuts within blocks.
+/// Why a trainer cannot run a plan by what its kind says: of stages, schedule, ZeRO, recomputation, offload, experts
+/// and cuts within blocks.
 PossibleMisfit misfit_with(const ExportedPlan& exported, const TrainerKind& trainer);
 
-/// Why a trainer cannot that starts a pipeline of one chunk per stage with the forward passes of 1f1b: stage s of S
-/// with S - s of them before its first backward pass, or all. A stage may have fewer where memory is short.
+/// Why a trainer of 1f1b cannot run a plan whose stages begin with fewer forward passes, as where memory is short:
+/// stage s of S runs S - s of them before its first backward pass, or all.
 PossibleMisfit warm_up_misfit(const ExportedPlan& exported, const TrainerKind& trainer);
 
-/// Why a trainer cannot that gives each member of a tensor-parallel group equally many heads and key heads.
+/// Why the members of a tensor-parallel group cannot have equally many heads and key heads, as the trainer gives them.
 PossibleMisfit heads_misfit(const DecoderShape& shape, int tensor_parallel, const TrainerKind& trainer);
 
 /// The blocks of the model that a chunk has, and whether the embedding or the output layer is there too.

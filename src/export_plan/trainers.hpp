@@ -12,9 +12,9 @@ struct TrainerExport {
   std::string trainer;
   /// Throws `Error` (exit code 2) for what the trainer cannot be told of the job.
   void (*check_job)(const ExportedJob& job);
-  /// Why it cannot run a plan, beside what its `TrainerKind` says.
+  /// Why the trainer cannot run a plan, beside what its `TrainerKind` says.
   PossibleMisfit (*misfit)(const ExportedPlan& exported, const TrainerKind& trainer);
-  /// The files of a plan that it can run.
+  /// The files of a plan that the trainer can run.
   std::vector<ExportFile> (*write)(const ExportedPlan& exported);
 };
 

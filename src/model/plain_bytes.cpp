@@ -58,6 +58,10 @@ PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
       const Value& logits = list.values[op.inputs.front()];
       bytes.moment = std::max(bytes.moment, logit_bytes(kernels) * static_cast<double>(logits.rows * logits.columns));
     }
+    if (op.as<op::Dropout>() != nullptr) {  // its mask has a byte for each number
+      const Value& dropped = list.values[op.inputs.front()];
+      (dropped.is_whole() ? bytes.whole : bytes.divided) += static_cast<double>(dropped.rows * dropped.columns);
+    }
     const auto* attention = op.as<op::SelfAttention>();
     if (attention == nullptr || !kernels.stores_scores) continue;
     bytes.scores += score_bytes(*attention, list.values[op.inputs.front()], list.values[op.inputs.back()], kernels);

@@ -4,8 +4,8 @@
 
 namespace pptrain {
 
-/// What a framework keeps of a layer from F to B that makes nothing again: every input of every operator that B needs.
-/// Bytes of a sample.
+/// What a framework keeps of a layer from F to B that makes nothing again: every input of every operator that B needs,
+/// and the masks of dropout. Bytes of a sample.
 struct PlainBytes {
   double whole = 0.0;     ///< that every member of a tensor-parallel group has, as Megatron divides layers
   double gathered = 0.0;  ///< ... of these, inputs of products whose weights members divide by columns

@@ -228,7 +228,7 @@ std::uint64_t number_given(const char* variable, std::uint64_t otherwise) {
 /// What the long cases draw by: who runs them again names another seed.
 std::uint64_t long_seed() { return number_given("PPTRAIN_TEST_SEED", 0); }
 
-/// So many of their pairs as are asked for.
+/// The part of so many pairs that is asked for.
 int part_of(int pairs) { return static_cast<int>(pairs * number_given("PPTRAIN_TEST_PERCENT", 100) / 100); }
 
 }  // namespace

@@ -49,8 +49,8 @@ struct SearchSpace {
   }
 };
 
-/// Whether the plan is a uniform grid that divides everything evenly, where nothing else is wanted, and one that the
-/// trainer runs whose plans are.
+/// Whether the plan obeys restrictions that no single choice does: it is a uniform grid that divides everything evenly
+/// where only such are wanted, and one that the trainer runs whose plans are wanted.
 bool obeys_rules(const SearchSpace& space, const Plan& plan);
 
 /// Whether the search is to leave out a plan that fits by the closed forms, because it does not in the simulator, or

@@ -68,8 +68,8 @@ struct Restrictions {
 
 Restrictions restrictions_of(const Config& config);
 
-/// The same for plans that a trainer runs: what is free and it does not have is left out. What is fixed and it does not
-/// have is refused (`Error`, exit code 2) with `source` as the place where a key has none of its own.
+/// The same for plans `like` a trainer's: what is free is restricted to what the trainer has. A key that is fixed to
+/// something else is refused (`Error`, exit code 2) with `source` as the place where it has none of its own.
 Restrictions as_trainer_runs(Restrictions restrictions, std::shared_ptr<const PlanRule> rule,
                              const std::string& source);
 
