@@ -49,6 +49,12 @@ void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, co
   if (!plans_only_grids(schedule.name, restrictions) || planner.scope() == PlanScope::uniform ||
       planner.name() == "auto")
     return;
+  if (restrictions.rule) {
+    const TrainerKind& trainer = restrictions.rule->trainer();
+    throw_bad_input({source, fmt::format("planner \"{}\" with like = \"{}\"", planner.name(), trainer.name),
+                     fmt::format("it makes stages of any shape, {} has like ones", trainer.title),
+                     "use planner \"auto\" or \"amp\""});
+  }
   if (restrictions.zero_group == ZeroGroup::node) {
     throw_bad_input({restrictions.place_of("zero_group", source),
                      fmt::format("planner \"{}\" with zero_group = \"node\"", planner.name()),

@@ -202,6 +202,8 @@ not_run virtual_stages=2 flagscale 'virtual_stages = 2 with like = "flagscale"'
 not_run recompute=selective deepspeed 'recompute = "selective" with like = "deepspeed"'
 not_run zero_group=node flagscale 'zero_group = "node" with like = "flagscale"'
 not_run offload=true flagscale 'offload = true with like = "flagscale"'
+expect "like megatron by a planner of unlike stages" 2 'planner "dapple" with like = "megatron" \(it makes stages of any shape' \
+  "$pptrain" plan gpt2.toml --like megatron --planner dapple
 expect "a trainer that is not known" 2 'like' "$pptrain" plan gpt2.toml --set parallelism.like=megatrn
 expect "a model of which only times are known" 2 'only times are known' \
   "$pptrain" plan "$inputs/papers/dapple-bert-48.toml" --like megatron
