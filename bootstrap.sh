@@ -6,7 +6,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 preset=${PPTRAIN_PRESET:-release}
 build=$root/build/$preset
 log=$root/build/bootstrap.log
-compile_seconds=590  # of one slow core, for the program alone; a fast one takes two thirds of it (docs/performance.md)
+compile_seconds=590  # of one slow core, for the program alone; docs/performance.md has a fast one
 main_ranks=16  # of the main job, and the largest that the tests start
 
 # Everything CMake asks for, by its name in Debian 12. Of "a|b" the first counts that is installed, or that apt knows; "a|" is left out

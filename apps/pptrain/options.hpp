@@ -36,7 +36,7 @@ struct Options {
   std::pair<std::string, std::string> from;  ///< of `profile`, like the next one: a planner, the path of its profiles
   std::vector<std::string> devices;          ///< NAME, or the planner's NAME=NAME
   std::string plan_precision;                ///< "": as the configuration says
-  std::string like;                          ///< of `plan`, `simulate` and `export-plan`; "": as the configuration says
+  std::string like;                          ///< of `plan`, `sweep` and `simulate`; "": as the configuration says
   std::string profile;
   std::string planner;
   std::string plan;  ///< of `simulate`, like the next three, of `generate` and of `export-plan`

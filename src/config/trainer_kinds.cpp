@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/schedule_kinds.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -36,7 +38,6 @@ std::vector<TrainerKind> make_trainers() {
                    .runtime = "megatron",
                    .alike_stages = false,
                    .schedules = {"1f1b"},
-                   .most_chunks = 1,
                    .why_schedules = "FlagScale runs unlike stages in the order of 1f1b, one chunk on each",
                    .zero_alone = {0, 1},
                    .zero_beside = {0, 1},
@@ -51,7 +52,6 @@ std::vector<TrainerKind> make_trainers() {
                    .runtime = "deepspeed",
                    .divides_positions = false,
                    .schedules = {"1f1b"},
-                   .most_chunks = 1,
                    .why_schedules = "DeepSpeed's pipelines run one chunk per stage in the order of 1f1b",
                    .zero_alone = {0, 1, 2, 3},
                    .zero_beside = {0, 1},
@@ -72,6 +72,12 @@ std::vector<TrainerKind> make_trainers() {
 
 bool TrainerKind::runs(const std::string& schedule) const {
   return schedules.empty() || std::find(schedules.begin(), schedules.end(), schedule) != schedules.end();
+}
+
+bool TrainerKind::runs_chunks() const {
+  return schedules.empty() || std::any_of(schedules.begin(), schedules.end(), [](const std::string& schedule) {
+           return schedule_kind(schedule).chunks != 1;
+         });
 }
 
 bool TrainerKind::has(Recompute recompute) const {

@@ -16,7 +16,6 @@ struct TrainerKind {
   bool divides_positions = true;            ///< whether tensor-parallel members divide norms along the sequence
   bool alike_stages = true;                 ///< whether stages are alike and divide everything evenly
   std::vector<std::string> schedules = {};  ///< of several stages; empty: all
-  int most_chunks = 0;                      ///< per stage; 0: any number
   std::string why_schedules = {};
   std::vector<int> zero_alone;   ///< stages of ZeRO of several replicas that each have the whole model
   std::vector<int> zero_beside;  ///< stages of ZeRO of several replicas beside a pipeline or tensor parallelism
@@ -35,6 +34,8 @@ struct TrainerKind {
   /// The stages of ZeRO that several replicas may have.
   const std::vector<int>& zero_stages(bool alone) const { return alone ? zero_alone : zero_beside; }
   bool runs(const std::string& schedule) const;
+  /// Whether stages may have several chunks in one of the schedules that the trainer runs.
+  bool runs_chunks() const;
   bool has(Recompute recompute) const;
   /// Whether replicas have this stage of ZeRO in any plan; a single replica has 0.
   bool has_zero_stage(int stage) const;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/error.hpp"
 #include "plan/parts.hpp"
 #include "plan/uniformity.hpp"
 
@@ -97,10 +96,8 @@ class KindCheck {
   }
 
   PossibleMisfit schedule_misfit() const {
-    if (plan_.num_stages() == 1) return std::nullopt;  // one order
-    const auto chunks = static_cast<int>(stage(0).layers.size());
-    if (trainer_.runs(plan_.schedule.name) && (trainer_.most_chunks == 0 || chunks <= trainer_.most_chunks))
-      return std::nullopt;
+    if (plan_.num_stages() == 1 || trainer_.runs(plan_.schedule.name)) return std::nullopt;  // one stage: one order
+    const std::size_t chunks = stage(0).layers.size();
     return Misfit{fmt::format("schedule \"{}\"{}", plan_.schedule.name,
                               chunks > 1 ? fmt::format(" of {} chunks per stage", chunks) : ""),
                   trainer_.why_schedules};

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "export_plan/export_plan.hpp"
+#include "export_plan/grid.hpp"
 #include "model/check.hpp"
 #include "simulate/order_options.hpp"
 
@@ -29,9 +29,7 @@ class ExportedPlans : public PlanRule {
   }
 
   bool allows_degree(int tensor_parallel) const override {
-    if (tensor_parallel == 1) return true;
-    const DecoderShape& shape = job_.shape;
-    return trainer_.tensor && shape.heads % tensor_parallel == 0 && shape.key_heads % tensor_parallel == 0;
+    return tensor_parallel == 1 || (trainer_.tensor && !heads_misfit(job_.shape, tensor_parallel, trainer_));
   }
 
   bool allows_cut(std::int64_t layer) const override {

@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "base/names.hpp"
-#include "config/schedule_kinds.hpp"
 #include "export_plan/grid_export.hpp"
 #include "export_plan/megatron_model.hpp"
 #include "export_plan/page.hpp"

@@ -52,7 +52,7 @@ void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, co
   if (restrictions.rule) {
     const TrainerKind& trainer = restrictions.rule->trainer();
     throw_bad_input({source, fmt::format("planner \"{}\" with like = \"{}\"", planner.name(), trainer.name),
-                     fmt::format("it makes stages of any shape, {} has like ones", trainer.title),
+                     fmt::format("it makes stages of any shape, {} runs stages that are alike", trainer.title),
                      "use planner \"auto\" or \"amp\""});
   }
   if (restrictions.zero_group == ZeroGroup::node) {

@@ -17,7 +17,7 @@ class TrainerKeys {
   void check() const {
     if (fixed_.schedule != "auto" && !trainer_.runs(fixed_.schedule))
       refuse("schedule", fmt::format("\"{}\"", fixed_.schedule), trainer_.why_schedules);
-    if (trainer_.most_chunks > 0 && fixed_.virtual_stages.value_or(1) > trainer_.most_chunks)
+    if (!trainer_.runs_chunks() && fixed_.virtual_stages.value_or(1) > 1)
       refuse("virtual_stages", fmt::format("{}", *fixed_.virtual_stages), trainer_.why_schedules);
     if (fixed_.zero_stage && !trainer_.has_zero_stage(static_cast<int>(*fixed_.zero_stage)))
       refuse("zero_stage", fmt::format("{}", *fixed_.zero_stage), trainer_.why_zero);
@@ -62,7 +62,7 @@ Restrictions as_trainer_runs(Restrictions restrictions, std::shared_ptr<const Pl
   const TrainerKind& trainer = rule->trainer();
   restrictions.uniform = restrictions.uniform || trainer.alike_stages;
   if (trainer.schedules.size() == 1) restrictions.schedule = trainer.schedules.front();
-  if (trainer.most_chunks == 1) restrictions.virtual_stages = 1;
+  if (!trainer.runs_chunks()) restrictions.virtual_stages = 1;
   if (!trainer.node_groups) restrictions.zero_group = ZeroGroup::replicas;
   if (!trainer.offload) restrictions.offload = false;
   if (!trainer.sent_rows && restrictions.experts == Experts::chosen) restrictions.experts = Experts::columns;

@@ -10,7 +10,7 @@
 namespace pptrain {
 namespace {
 
-/// Of ranks that cannot tell each other that they work.
+/// Seconds that ranks wait which cannot tell each other that they work.
 constexpr double longest_patience = 3600.0;
 
 }  // namespace

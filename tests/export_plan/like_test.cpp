@@ -52,7 +52,7 @@ struct Search {
   Restrictions restrictions;
 };
 
-double seconds(const std::optional<Plan>& plan) {
+double predicted_seconds(const std::optional<Plan>& plan) {
   return plan ? plan->predicted->iteration_seconds : std::numeric_limits<double>::infinity();
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("what is found for a trainer it can run, and nothing faster is left ou
     ++num_found;
     CHECK(search.rule->allows(search.instance, *plan));
     const std::optional<Plan> free = search.found("auto", restrictions_of(config));
-    CHECK(seconds(free) <= seconds(plan) * (1.0 + 1e-9));
+    CHECK(predicted_seconds(free) <= predicted_seconds(plan) * (1.0 + 1e-9));
   }
   CHECK(num_found >= 18);
 }
@@ -105,7 +105,7 @@ TEST_CASE("typed keys find no plan for Megatron-LM or torchtitan that is faster"
             if (!typed || !search.rule->allows(search.instance, *typed)) continue;
             ++num_runs;
             INFO(trainer << ", " << typed->shape() << ", " << schedule << ", ZeRO " << zero);
-            CHECK(seconds(plan) <= 1.005 * seconds(typed));
+            CHECK(predicted_seconds(plan) <= 1.005 * predicted_seconds(typed));
           }
         }
       }

@@ -11,8 +11,8 @@ namespace pptrain {
 /// them; empty where there are too few such layers. The same chunks where there is no rule.
 std::vector<Interval> with_allowed_cuts(const PlanRule* rule, std::vector<Interval> chunks);
 
-/// The next layer behind `cut` (step 1) or before it (step -1) at which a chunk may begin; `cut + step` without a rule.
-/// It may lie outside the layers.
+/// The next layer behind `cut` (step 1) or before it (step -1) at which a chunk may begin, or the first one outside the
+/// layers; `cut + step` without a rule.
 std::int64_t next_allowed_cut(const PlanRule* rule, std::int64_t cut, int step, std::int64_t num_layers);
 
 }  // namespace pptrain

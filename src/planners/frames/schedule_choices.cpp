@@ -40,12 +40,8 @@ std::vector<const ScheduleKind*> kinds_with(int chunks, int stages) {
 std::vector<int> chunk_counts(const Restrictions& restrictions, int stages) {
   if (!restrictions.annotations.empty()) return {1};  // they say where stages end
   if (restrictions.virtual_stages) return {static_cast<int>(*restrictions.virtual_stages)};
-  int most = most_virtual_stages;
-  if (restrictions.rule) {
-    const int runs = restrictions.rule->trainer().most_chunks;
-    if (stages == 1 || runs > 0) most = std::max(1, runs);  // chunks of one stage follow one another anyway
-  }
-  std::vector<int> counts(static_cast<std::size_t>(most));
+  if (restrictions.rule && stages == 1) return {1};  // other trainers have chunks on stages of a pipeline
+  std::vector<int> counts(most_virtual_stages);
   std::iota(counts.begin(), counts.end(), 1);
   return counts;
 }
