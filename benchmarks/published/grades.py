@@ -34,13 +34,30 @@ def groups(rows):
     return dict(sorted(found.items()))
 
 
+def fragments(rows, predicted):
+    """What PyTorch's allocator holds beside what is allocated, as a part of it: the median of the sources whose peaks are
+    those of nvidia-smi, of each the median of its runs."""
+    parts = {}
+    for run, (_, peak) in zip(rows, predicted):
+        if run.peak and run.shown_by_driver:
+            parts.setdefault(run.source, []).append((run.peak - run.reserve) / peak - 1)
+    return statistics.median(statistics.median(of_source) for of_source in parts.values()) if parts else 0.0
+
+
+def held(run, allocated, fragments):
+    """Bytes that the counter of a run shows where so many are allocated."""
+    return allocated * (1 + fragments) + run.reserve if run.shown_by_driver else allocated
+
+
 class Grades:
     """Of all runs; `predicted`: (seconds, peak bytes) of each."""
 
     def __init__(self, rows, predicted):
         self.rows = rows
         self.ratios = [seconds / run.seconds for run, (seconds, _) in zip(rows, predicted)]
-        self.peaks = [(peak + run.reserve) / run.peak if run.peak else None for run, (_, peak) in zip(rows, predicted)]
+        self.fragments = fragments(rows, predicted)
+        self.peaks = [held(run, peak, self.fragments) / run.peak if run.peak else None
+                      for run, (_, peak) in zip(rows, predicted)]
         per_token = [run.seconds * run.gpus / (run.seq * run.gbs) for run in rows]
         self.spearman = spearman(per_token, [ratio * seconds for ratio, seconds in zip(self.ratios, per_token)])
 
@@ -99,6 +116,7 @@ def summary(grades):
             "mean after one constant, %": percent(grades.after_constant())[0],
             "median after one constant, %": percent(grades.after_constant())[1],
             "median error of peaks, %": percent(peaks)[1] if peaks else "-",
+            "held by allocators beside allocations, %": f"{100 * grades.fragments:.1f}",
             "Spearman, seconds per token": f"{grades.spearman:.3f}",
             "chosen over best plan, mean": f"{statistics.mean(regrets):.3f}" if regrets else "-"}
 

@@ -40,9 +40,10 @@ class Run:
         if self.attention == "stored" and trainer.get("dropout"):
             self.attention = "stored-dropout"
         self.divides = trainer.get("divides", "blocks")
-        # What nvidia-smi shows has contexts, buffers of libraries and what an allocator keeps in it; counters of allocations have
-        # not.
-        self.reserve = 2**30 * trainer.get("reserve_gib", 0) if row["peak_kind"].startswith("GB") else 0
+        # What nvidia-smi shows has contexts, buffers of libraries and what an allocator keeps in it; PyTorch's counters of
+        # allocations have not.
+        self.shown_by_driver = "torch" not in row["peak_kind"]
+        self.reserve = 2**30 * trainer.get("reserve_gib", 0) if self.shown_by_driver else 0
 
     @property
     def gpu_word(self):
@@ -132,17 +133,19 @@ class Run:
         return evenly(self.layers + 2, self.pp)
 
     def stages_by_work(self):
-        block = 12 * self.hidden**2 if self.row["gated"] == "no" else (4 * self.hidden + 3 * self.ffn) * self.hidden
-        work = [0.0] + [block] * self.layers + [self.vocab * self.hidden]
-        counts, done, first = [], 0.0, 0
-        for stage in range(self.pp):
-            end, left = first, self.pp - stage - 1
-            while end < len(work) - left and (end == first or done + work[end] / 2 <= sum(work) * (stage + 1) / self.pp):
-                done += work[end]
-                end += 1
-            end = len(work) if left == 0 else end
-            counts.append(end - first)
-            first = end
+        """Nanotron's division: a stage takes layers until its end is beyond its part of the work, which embeddings have none of."""
+        wide = 2 if self.row["gated"] == "no" else 3
+        block = (4 * self.hidden + wide * self.ffn) * self.hidden
+        work = [0] + [block] * self.layers + [self.vocab * self.hidden]
+        counts, done = [0], 0
+        for layer in work:
+            counts[-1] += 1
+            done += layer
+            if done * self.pp > sum(work) * len(counts):
+                counts.append(0)
+        if counts[-1] == 0:  # the last stage has the loss alone, a part of the output layer here; others have a layer or more
+            counts[-1] = 1
+            counts[-2 if counts[-2] > 1 else -3] -= 1
         return counts
 
     def devices(self, stage):

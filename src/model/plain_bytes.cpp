@@ -28,10 +28,6 @@ double score_bytes(const op::SelfAttention& attention, const Value& queries, con
   return (kernels.element_bytes + (kernels.drops_scores ? kernels.element_bytes + 1.0 : 0.0)) * scores;
 }
 
-/// Bytes of a logit, its probability and its gradient: these are fp32, and where the loss is no kernel of its own the
-/// logit has a copy in the products' precision, and the gradient another one.
-double logit_bytes(const PlainKernels& kernels) { return kernels.fused_loss ? 8.0 : 12.0 + kernels.element_bytes; }
-
 /// Whether a value is an input of a product that members of a group divide by columns.
 bool is_gathered(const OperatorList& list, ValueIndex v) {
   return std::any_of(list.operators.begin(), list.operators.end(), [&](const Operator& op) {
@@ -46,6 +42,10 @@ PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
   const OperatorList& list = layer.operators;
   const std::vector<bool> read = read_backward(list);
   PlainBytes bytes;
+  const auto bytes_of = [&](const Operator& op) {
+    const Value& output = list.values[*op.output];
+    return kernels.element_bytes * static_cast<double>(output.rows * output.columns);
+  };
   for (std::size_t v = 0; v < read.size(); ++v) {
     const Value& value = list.values[v];
     const double own = kernels.element_bytes * static_cast<double>(value.rows * value.columns);
@@ -56,13 +56,15 @@ PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
   for (const Operator& op : list.operators) {
     if (op.as<op::Loss>() != nullptr) {
       const Value& logits = list.values[op.inputs.front()];
-      bytes.moment = std::max(bytes.moment, logit_bytes(kernels) * static_cast<double>(logits.rows * logits.columns));
+      bytes.moment = std::max(bytes.moment, kernels.logit_bytes * static_cast<double>(logits.rows * logits.columns));
     }
     if (op.as<op::Dropout>() != nullptr) {  // its mask has a byte for each number
       const Value& dropped = list.values[op.inputs.front()];
       (dropped.is_whole() ? bytes.whole : bytes.divided) += static_cast<double>(dropped.rows * dropped.columns);
     }
+    if (kernels.keeps_gates && op.as<op::Gate>() != nullptr) bytes.divided += bytes_of(op);
     const auto* attention = op.as<op::SelfAttention>();
+    if (attention != nullptr && kernels.copies_attention) bytes.divided += bytes_of(op);
     if (attention == nullptr || !kernels.stores_scores) continue;
     bytes.scores += score_bytes(*attention, list.values[op.inputs.front()], list.values[op.inputs.back()], kernels);
   }

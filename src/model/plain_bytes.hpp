@@ -16,10 +16,12 @@ struct PlainBytes {
 
 /// How the framework computes what frameworks compute differently.
 struct PlainKernels {
-  double element_bytes = 2.0;  ///< of a number of activations
-  bool stores_scores = false;  ///< otherwise attention runs tile by tile
-  bool drops_scores = false;   ///< dropout of the stored probabilities
-  bool fused_loss = true;      ///< otherwise logits are kept in both precisions, beside probabilities and gradients
+  double element_bytes = 2.0;     ///< of a number of activations
+  bool stores_scores = false;     ///< otherwise attention runs tile by tile
+  bool drops_scores = false;      ///< dropout of the stored probabilities
+  double logit_bytes = 8.0;       ///< of a logit while the loss is computed
+  bool keeps_gates = false;       ///< the activation of a gate is kept beside what it gates and what comes of that
+  bool copies_attention = false;  ///< what attention gives is kept twice, for attention and for the product behind it
 };
 PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels);
 

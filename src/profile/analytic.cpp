@@ -75,7 +75,7 @@ Communication communication_of(const RuntimeTraits& runtime, const std::vector<c
   made.shares_uplinks = true;
   made.hides_sums = runtime.hides_sums;
   made.beside = constants.at("beside");
-  if (runtime.blocking_sends) made.blocking = constants.at("blocking");
+  if (runtime.blocking_sends) made.blocking_bandwidth = constants.at("blocking");
   for (const DeviceKind* kind : kinds) {
     const GpuKind* gpu = gpu_kind(kind->name);
     if (gpu != nullptr && gpu->link_neighbours > 0) made.link_neighbours[kind->name] = gpu->link_neighbours;
@@ -113,7 +113,7 @@ class LayerProfiles {
 
   ProfileLayer of(std::size_t number) {
     const Layer& layer = model_.layers[number];
-    const LayerSizes sizes(config_, runtime_, model_, number);
+    LayerSizes sizes(config_, runtime_, model_, number);
     ProfileLayer made = sizes.layer();
     for (LayerRows& computed : rows_) {
       const std::vector<ProfileRow>& rows = computed.of(layer.work);

@@ -51,7 +51,9 @@ const KeyTable communication = {
      {"shares_uplinks", "`true`, `false`", "", "Whether groups with members on the same nodes divide their uplinks."},
      {"hides_sums", "`true`, `false`", "", "Whether gradients are summed beside the backward pass."},
      {"beside", "number", "", "Part of hidden communication by which the computation beside it takes longer."},
-     {"blocking", "number", "", "Part of a task by which waiting for each other stage's sends prolongs it."},
+     {"blocking_bandwidth", "bytes per second", "",
+      "Of a device's sends between stages on different nodes, for which tasks on both sides wait; 0: sends never "
+      "block."},
      {"link_neighbours", "object: integers, at least 1", "a switch reaches all",
       "By kind of device: how many neighbours the links of one reach without a switch."}}};
 

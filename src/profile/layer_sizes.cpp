@@ -15,14 +15,20 @@ LayerBytes bytes_of(const PlainBytes& plain, double whole, int degree, double sa
   return bytes;
 }
 
+LayerBytes own_bytes(const HeldBytes& held, double samples) {
+  return {samples * held.stored, samples * held.deferred, samples * held.workspace, samples * held.forward_workspace,
+          samples * held.recomputed};
+}
+
 }  // namespace
 
 LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const Model& model, std::size_t number)
-    : sequence_parallel_(divides_positions(config)) {
+    : operators_(model.layers[number].operators),
+      element_bytes_(element_bytes(config.training.precision)),
+      sequence_parallel_(divides_positions(config)) {
   const Layer& layer = model.layers[number];
-  const double element = element_bytes(config.training.precision);
   // pptrain's residual stream, and so what crosses from layer to layer and what groups sum, is fp32.
-  const double stream = runtime.own ? 1.0 : element / 4.0;
+  const double stream = runtime.own ? 1.0 : element_bytes_ / 4.0;
   layer_.name = layer.name;
   layer_.parameters = static_cast<double>(layer.num_parameters());
   layer_.output_bytes = stream * layer.output_bytes;
@@ -34,13 +40,20 @@ LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const
   // Frameworks make the blocks of a model again, and neither the embedding nor what is behind them.
   layer_.repeated = runtime.own || (number > 0 && number + 1 < model.layers.size());
   if (runtime.own) return;
-  plain_ = plain_bytes(layer, {element, !runtime.fused_attention, runtime.drops_scores, runtime.fused_loss});
+  plain_ = plain_bytes(layer, {element_bytes_, !runtime.fused_attention, runtime.drops_scores, runtime.logit_bytes,
+                               !runtime.fused_gate, runtime.moves_positions});
   layer_.stored_bytes = plain_->whole + plain_->divided;
   gathered_ = runtime.keeps_gathered ? plain_->gathered : 0.0;
 }
 
-std::optional<LayerBytes> LayerSizes::bytes(int degree, double samples) const {
-  if (!plain_) return std::nullopt;
+const HeldBytes& LayerSizes::held_by(int degree) {
+  const auto [entry, is_new] = held_.try_emplace(degree);
+  if (is_new) entry->second = held_bytes(operators_, element_bytes_, degree);
+  return entry->second;
+}
+
+LayerBytes LayerSizes::bytes(int degree, double samples) {
+  if (!plain_) return own_bytes(held_by(degree), samples);
   const double parts = sequence_parallel_ ? degree : 1.0;
   return bytes_of(*plain_, gathered_ + (plain_->whole - gathered_) / parts, degree, samples);
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 
 #include "config/config.hpp"
+#include "model/held_bytes.hpp"
 #include "model/model.hpp"
 #include "model/plain_bytes.hpp"
 #include "profile/profile.hpp"
@@ -15,16 +17,20 @@ namespace pptrain {
 /// profile's layer without its times.
 class LayerSizes {
  public:
-  /// Sizes of layer `number` of the model, in the configuration's precision.
+  /// Sizes of layer `number` of the model, which must outlive it, in the configuration's precision.
   LayerSizes(const Config& config, const RuntimeTraits& runtime, const Model& model, std::size_t number);
 
   /// The layer, without rows.
   const ProfileLayer& layer() const { return layer_; }
-  /// What one of `degree` members of a tensor-parallel group holds of a micro-batch; nothing in pptrain itself, whose
-  /// closed forms know it.
-  std::optional<LayerBytes> bytes(int degree, double samples) const;
+  /// What one of `degree` members of a tensor-parallel group holds of a micro-batch.
+  LayerBytes bytes(int degree, double samples);
 
  private:
+  const HeldBytes& held_by(int degree);
+
+  const OperatorList& operators_;
+  double element_bytes_;           ///< of a number of the products
+  std::map<int, HeldBytes> held_;  ///< of a sample in pptrain itself, by degree
   ProfileLayer layer_;
   std::optional<PlainBytes> plain_;  ///< of a runtime that is not pptrain, which makes nothing again
   double gathered_ = 0.0;            ///< bytes of a sample that members have gathered and keep

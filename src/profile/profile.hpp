@@ -76,7 +76,8 @@ struct Communication {
   bool shares_uplinks = false;  ///< groups with members on the same nodes have a part of the uplinks each
   bool hides_sums = true;       ///< gradients are summed layer by layer beside the backward pass
   double beside = 0.0;          ///< part of hidden communication by which the computation beside it takes longer
-  double blocking = 0.0;        ///< part of a task by which waiting for each other stage's sends prolongs it
+  /// Bytes per second of a device's sends to other nodes where tasks wait for them; 0: sends never block.
+  double blocking_bandwidth = 0.0;
   std::map<std::string, int> link_neighbours = {};  ///< of kinds without a switch between those of a node: how many
                                                     ///< neighbours the links of one reach
   bool is_own() const { return half_bytes == 0.0 && link_share == 1.0; }

@@ -149,7 +149,7 @@ Communication read_communication(const JsonNode& node) {
   made.shares_uplinks = node.at("shares_uplinks").boolean();
   made.hides_sums = node.at("hides_sums").boolean();
   made.beside = node.at("beside").number_at_least(0.0);
-  made.blocking = node.at("blocking").number_at_least(0.0);
+  made.blocking_bandwidth = node.at("blocking_bandwidth").number_at_least(0.0);
   if (!node.has("link_neighbours")) return made;
   const JsonNode neighbours = node.at("link_neighbours");
   for (const std::string& kind : neighbours.keys()) {

@@ -4,30 +4,44 @@
 
 namespace pptrain {
 
+/// Bytes of a logit: Megatron-LM has it in 16 bits, in fp32, and less its row's maximum, of which the probability takes
+/// the place (megatron/core/tensor_parallel/cross_entropy.py); nanotron has dropped the first by then
+/// (src/nanotron/parallel/tensor_parallel/functional.py); PyTorch's cross entropy has the logarithm of the probability
+/// too.
 const std::vector<RuntimeTraits>& runtimes() {
   static const std::vector<RuntimeTraits> all = {
       {.name = "pptrain", .own = true, .hides_sums = true},
-      {.name = "megatron", .fused_loss = false},
+      {.name = "megatron", .fused_loss = false, .logit_bytes = 10.0},
       {.name = "megatron-deepspeed",
        .kernels = "megatron",
        .fused_loss = false,
+       .logit_bytes = 10.0,
        .adds_gradients = true,
        .wide_gradients = 6.0},
-      {.name = "deepspeed", .fused_loss = false, .adds_gradients = true, .hides_sums = true, .wide_gradients = 2.0},
+      {.name = "deepspeed",
+       .fused_loss = false,
+       .logit_bytes = 14.0,
+       .fused_gate = false,
+       .adds_gradients = true,
+       .hides_sums = true,
+       .wide_gradients = 2.0},
       {.name = "fsdp", .hides_sums = true, .wide_gradients = 2.0},
       {.name = "transformers",
        .fused_softmax = false,
        .fused_loss = false,
+       .logit_bytes = 14.0,
+       .fused_gate = false,
        .adds_gradients = true,
        .wide_traffic = true,
        .hides_sums = true,
        .fp16_gradients = 4.0},
       {.name = "nanotron",
        .fused_loss = false,
+       .fused_gate = false,
+       .moves_positions = true,
        .adds_gradients = true,
        .keeps_gathered = true,
-       .blocking_sends = true,
-       .wide_gradients = 6.0},
+       .blocking_sends = true},
       {.name = "oneflow", .hides_sums = true},
       {.name = "jax", .hides_sums = true, .wide_gradients = 2.0},
       {.name = "llm.c", .hides_sums = true, .wide_gradients = 2.0},

@@ -18,13 +18,16 @@ struct RuntimeTraits {
   bool drops_scores = false;    ///< dropout of the probabilities of attention with stored scores
   /// Stored scores are scaled, masked and normalised by one kernel, where they have 16 bits.
   bool fused_softmax = true;
-  bool fused_loss = true;  ///< one kernel computes the loss and its gradient; otherwise one for each operation
+  bool fused_loss = true;        ///< one kernel computes the loss and its gradient; otherwise one for each operation
+  double logit_bytes = 8.0;      ///< held of a logit at once while the loss is computed, in 16-bit training
+  bool fused_gate = true;        ///< one kernel computes a gate; otherwise its activation is kept for B too
+  bool moves_positions = false;  ///< tokens lie by position outside attention, for which its output is copied and kept
   /// Gradients of weights are added to those of earlier micro-batches by kernels of their own.
   bool adds_gradients = false;
   bool keeps_gathered = false;  ///< with sequence parallelism, inputs of products are kept as they were gathered
   bool wide_traffic = false;    ///< autocast: what is no product is computed in fp32
   bool hides_sums = false;      ///< gradients are summed beside the backward pass, layer by layer
-  bool blocking_sends = false;  ///< a stage goes on when the next one has received
+  bool blocking_sends = false;  ///< a stage goes on when the next one has received, if that is on another node
   double wide_gradients = 4.0;  ///< bytes of a gradient where products are bf16
   double fp16_gradients = 2.0;  ///< ... where they are fp16
 };

@@ -55,7 +55,7 @@ Json communication_json(const Communication& communication) {
                {"shares_uplinks", communication.shares_uplinks},
                {"hides_sums", communication.hides_sums},
                {"beside", json_number(communication.beside)},
-               {"blocking", json_number(communication.blocking)}};
+               {"blocking_bandwidth", json_number(communication.blocking_bandwidth)}};
   for (const auto& [kind, number] : communication.link_neighbours) json["link_neighbours"][kind] = number;
   return json;
 }

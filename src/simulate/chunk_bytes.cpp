@@ -144,12 +144,18 @@ class Passes {
   /// Over the layers of an interval.
   template <class Before, class After, class Own>
   double most(Interval which, const Before& before, const After& after, const Own& own) const {
+    const auto begin = static_cast<std::size_t>(which.begin);
+    double passed = 0.0;  // by the layers in front
+    double left = 0.0;    // by those behind
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (l < begin) passed += before(layers_[l]);
+      if (l > begin) left += after(layers_[l]);
+    }
     double most = 0.0;
-    for (auto l = static_cast<std::size_t>(which.begin); l < static_cast<std::size_t>(which.end); ++l) {
-      double sum = own(l);
-      for (std::size_t i = 0; i < l; ++i) sum += before(layers_[i]);
-      for (std::size_t i = l + 1; i < layers_.size(); ++i) sum += after(layers_[i]);
-      most = std::max(most, sum);
+    for (std::size_t l = begin; l < static_cast<std::size_t>(which.end); ++l) {
+      most = std::max(most, own(l) + passed + left);
+      passed += before(layers_[l]);
+      if (l + 1 < layers_.size()) left -= after(layers_[l + 1]);
     }
     return most;
   }

@@ -19,12 +19,17 @@ bool splits_backward(const Programs& programs) {
   });
 }
 
-/// Prolongs tasks by a part of themselves, in which a device waits until others have received.
-void add_waits(double part, std::array<TaskPrice, num_phases>& tasks) {
-  for (TaskPrice& task : tasks) {
-    task.communication += part * task.seconds;
-    task.seconds += part * task.seconds;
-  }
+void lengthen(TaskPrice& task, double seconds) {
+  task.seconds += seconds;
+  task.communication += seconds;
+}
+
+/// Whether any replica sends to another node what it has for its successors.
+bool crosses_nodes(const Cluster& cluster, const Stage& before, const Stage& after) {
+  const std::vector<Overlap> sends = intersect(before.samples, after.samples);
+  return std::any_of(sends.begin(), sends.end(), [&](const Overlap& send) {
+    return cluster.node_of(before.devices[send.from][0]) != cluster.node_of(after.devices[send.to][0]);
+  });
 }
 
 }  // namespace
@@ -97,6 +102,7 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
     if (stage != chunks[c + 1].stage || plan.stages[stage].blocks.empty()) continue;
     price_hand_over(instance, StageParts(plan.stages[stage]), stage, chunks[c + 1].layers.begin, c);
   }
+  price_blocking_sends(instance, plan);
   for (const Program& p : programs) {
     const Stage& stage = plan.stages[p.stage.index()];
     const StageParts parts(stage);
@@ -116,15 +122,35 @@ void Prices::price_hand_over(const Instance& instance, const StageParts& parts, 
   const Stage& after = parts.mesh_at(first);
   if (&parts.part_at(first - 1) == &parts.part_at(first)) return;
   const PassSeconds between = repartition_seconds(instance, {first, &before, &after});
-  const auto lengthen = [](TaskPrice& task, double seconds) {
-    task.seconds += seconds;
-    task.communication += seconds;
-  };
   for (int d = 0; d < num_programs_[stage_index]; ++d) {
     ChunkPrice* prices = &chunks_[(first_program_[stage_index] + d) * cut_bytes_.size() + chunk];
     lengthen(prices[0].tasks[static_cast<std::size_t>(Phase::forward)], between.forward);
     for (const Phase phase : {Phase::backward_input, Phase::backward}) {
       lengthen(prices[1].tasks[static_cast<std::size_t>(phase)], between.backward);
+    }
+  }
+}
+
+/// Where sends block and cross nodes, tasks of the sender and of the receiver take as much longer as the send takes.
+void Prices::price_blocking_sends(const Instance& instance, const Plan& plan) {
+  const double bandwidth = instance.profile.communication.blocking_bandwidth;
+  if (bandwidth == 0.0) return;
+  const std::vector<Chunk> chunks = chunks_in_order(plan);
+  for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
+    const Stage& before = plan.stages[chunks[c].stage];
+    const Stage& after = plan.stages[chunks[c + 1].stage];
+    if (&before == &after || !crosses_nodes(instance.cluster, before, after)) continue;
+    for (const std::size_t side : {c, c + 1}) {
+      const int stage = chunks[side].stage;
+      const Stage& mesh = plan.stages[stage];
+      for (int d = 0; d < num_programs_[stage]; ++d) {
+        const auto samples = static_cast<double>(mesh.samples[d / mesh.tensor_parallel].size());
+        const double seconds = samples * cut_bytes_[c] / mesh.tensor_parallel / bandwidth;
+        ChunkPrice& price = chunks_[index(first_program_[stage] + d, ChunkId(static_cast<int>(side)))];
+        for (const Phase phase : {Phase::forward, Phase::backward_input, Phase::backward}) {
+          lengthen(price.tasks[static_cast<std::size_t>(phase)], seconds);
+        }
+      }
     }
   }
 }
@@ -143,7 +169,6 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
     const int program = first_program_[stage_index] + d;
     if (d % group_size == 0) {
       of_group.tasks = by_replica ? times.of_replica(d / group_size) : times.of_stage();
-      add_waits(instance.profile.communication.blocking * (plan.num_stages() - 1.0), of_group.tasks);
       if (by_replica) price_gathers(instance, parts.all().front(), d / group_size, program, of_group);
       if (group_size > 1) task_groups_.emplace_back();
     }

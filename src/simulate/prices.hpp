@@ -119,6 +119,7 @@ class Prices {
   void count_hand_over(const StageParts& parts, int stage_index, std::int64_t first, std::size_t chunk);
   void price_hand_over(const Instance& instance, const StageParts& parts, int stage_index, std::int64_t first,
                        std::size_t chunk);
+  void price_blocking_sends(const Instance& instance, const Plan& plan);
   void group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                         ChunkId chunk);
   void group_shards(const Instance& instance, const Stage& stage, double bytes, int stage_index, ChunkId chunk);

@@ -19,7 +19,7 @@ namespace {
 Config job_of(const std::string& model, const std::string& trainer, int batch) {
   const std::string text = fmt::format(
       "[model]\nfrom = \"{}\"\n[training]\nsequence_length = 1024\nglobal_batch_size = {}\nprecision = \"bf16\"\n"
-      "[parallelism]\nlike = \"{}\"\n[planner]\neffort = \"quick\"\n[cluster]\nfile = \"c.toml\"\n[profile]\nanalytic "
+      "[parallelism]\nlike = \"{}\"\n[planner]\neffort = \"normal\"\n[cluster]\nfile = \"c.toml\"\n[profile]\nanalytic "
       "= "
       "true\n",
       source_file("inputs/models/" + model), batch, trainer);

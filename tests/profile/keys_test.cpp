@@ -12,7 +12,7 @@ const std::string everything = R"({
  "axes": {"heads": 2}, "workspace_bytes": 1, "workspace_bytes_per_sample": 1,
  "error_band": {"relative": 0.1, "runs": 3, "of": "A100"},
  "communication": {"link_share": 0.8, "uplink_share": 0.9, "half_bytes": 1e6, "start_seconds": 1e-5,
-   "shares_uplinks": true, "hides_sums": false, "beside": 0.5, "blocking": 0.2, "link_neighbours": {"d": 3}},
+   "shares_uplinks": true, "hides_sums": false, "beside": 0.5, "blocking_bandwidth": 1e9, "link_neighbours": {"d": 3}},
  "layers": [{"name": "l", "parameters": 3, "undivided_parameters": 1, "output_bytes": 1, "stored_bytes": 1,
    "tensor_parallel_allreduce_bytes": 0, "batch_norms": 1, "batch_norm_channels": 4, "exchange_bytes": 2, "repeated": false,
    "seconds": [{"device": "d", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward_input": 1,

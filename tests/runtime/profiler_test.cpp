@@ -1,11 +1,19 @@
 #include "runtime/profiler.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "base/timing.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
+#include "config/read.hpp"
+#include "model/check.hpp"
 #include "profile/json.hpp"
+#include "profile/layer_sizes.hpp"
 #include "runtime/execute/session.hpp"
 #include "support/catch.hpp"
+#include "support/files.hpp"
 
 using namespace pptrain;
 
@@ -64,4 +72,35 @@ TEST_CASE("rank 0 gives signs of life while it writes what was measured of many 
   MPI_Barrier(MPI_COMM_WORLD);
   INFO((error ? error->what() : ""));
   CHECK(!error);
+}
+
+TEST_CASE("computed bytes of layers are those that are measured", "[np2]") {
+  const Cluster cluster = two_devices();
+  for (const char* name : {"gpt2", "llama-small", "mixtral-small", "t5-small", "bert-small", "vit-small"}) {
+    for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+      Config config = read_config(source_file(fmt::format("inputs/{}.toml", name)));
+      config.training.precision = precision;
+      config.training.global_batch_size = 4;
+      const Model model = build_model_of(config);
+      Waiter waiter(600.0, CoreUse::shared);
+      const Profile measured = measure_profile(MPI_COMM_WORLD, waiter, config, model, cluster, RankMap::identity(2),
+                                               {1, 2}, [](int, int) {});
+      for (std::size_t l = 1; l < model.layers.size(); ++l) {
+        LayerSizes sizes(config, runtime_called("pptrain"), model, l);
+        for (const int degree : {1, 2}) {
+          const auto held = measured.bytes(static_cast<int>(l), "host", degree, 4.0);
+          if (!held) continue;
+          const LayerBytes computed = sizes.bytes(degree, 4.0);
+          INFO(name << ", " << to_string(precision) << ", " << model.layers[l].name << ", degree " << degree);
+          // Statistics of a head take less than what an array is rounded up to.
+          CHECK(std::abs(computed.stored - held->stored) <= 0.01 * held->stored + 4096.0);
+          CHECK(std::abs(computed.recomputed - held->recomputed) <= 0.01 * held->recomputed);
+          // Post-norm blocks (BERT) keep the gradient of a sum from B to W, which is not counted.
+          CHECK(std::abs(computed.deferred - held->deferred) <= 0.15 * held->deferred);
+          const double running = held->stored + held->workspace;
+          CHECK(std::abs(computed.stored + computed.workspace - running) <= 0.15 * running);
+        }
+      }
+    }
+  }
 }

@@ -63,6 +63,19 @@ TEST_CASE("offloaded activations take the longer of passes and link, and leave a
   CHECK(simulated(instance, plan).devices[0].peak_bytes == 1200.0);
 }
 
+TEST_CASE("tasks on both sides of a cut between nodes wait for sends that block", "[simulate]") {
+  const Cluster cluster = nodes_of(2, 2);
+  const auto seconds = [&cluster](int stages, double bandwidth) {
+    Profile profile = equal_layers(4, 100.0);
+    profile.communication.blocking_bandwidth = bandwidth;
+    const Plan plan = uniform_plan(even_division(4, stages), 1, 1, 1, 1, "1f1b");
+    return simulated({profile, cluster, 1}, plan).makespan_seconds;
+  };
+  // Of three cuts the one in the middle crosses: F and B of two stages take 2 s more each.
+  CHECK(seconds(4, 50.0) == Approx(seconds(4, 0.0) + 4 * 2.0));
+  CHECK(seconds(2, 50.0) == seconds(2, 0.0));  // on one node
+}
+
 TEST_CASE("without communication GPipe and 1F1B take (m + p - 1) micro-batches", "[simulate]") {
   for (const int p : {1, 2, 3, 5, 8}) {
     const Profile profile = equal_layers(p);

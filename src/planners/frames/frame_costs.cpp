@@ -107,9 +107,86 @@ const std::vector<double>& FrameTables::update_seconds(int kind, int tensor_para
   return sums;
 }
 
+namespace {
+
+/// What a member holds of a layer for a micro-batch of `samples`, by the rows; nothing where they do not say it of all
+/// layers.
+std::optional<std::vector<LayerBytes>> layer_bytes(const Profile& profile, const std::string& device,
+                                                   int tensor_parallel, double samples) {
+  std::vector<LayerBytes> all;
+  for (int l = 0; l < profile.num_layers(); ++l) {
+    const std::optional<LayerBytes> bytes = profile.bytes(l, device, tensor_parallel, samples);
+    if (!bytes) return std::nullopt;
+    all.push_back(*bytes);
+  }
+  return all;
+}
+
+/// Per sample by the closed form, where passes have the workspace of all layers.
+std::vector<LayerBytes> formula_bytes(const Profile& profile) {
+  std::vector<LayerBytes> all;
+  for (const ProfileLayer& layer : profile.layers) {
+    LayerBytes& bytes = all.emplace_back();
+    bytes.stored = layer.stored_bytes;
+  }
+  return all;
+}
+
+/// Layers that are not repeated store as much with full recomputation; the others their input.
+HeldSums held_sums(const Profile& profile, const std::vector<LayerBytes>& layers, double samples, bool by_rows) {
+  HeldSums sums;
+  for (std::vector<double>& stored : sums.stored) stored.push_back(0.0);
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const double all = layers[l].stored / samples;
+    const double input = l == 0 ? 0.0 : profile.layers[l - 1].output_bytes;
+    const double again = profile.layers[l].repeated ? std::min(all, input) : all;
+    const auto add = [&sums](Recompute recompute, double stored) {
+      std::vector<double>& of = sums.stored[static_cast<std::size_t>(recompute)];
+      of.push_back(of.back() + stored);
+    };
+    add(Recompute::none, all);
+    add(Recompute::selective, all - layers[l].recomputed / samples);
+    add(Recompute::full, again);
+    const double workspace = by_rows ? layers[l].workspace / samples : profile.workspace_bytes_per_sample;
+    sums.moment[0].push_back(workspace);
+    sums.moment[1].push_back(workspace + (by_rows ? all - again : 0.0));
+  }
+  return sums;
+}
+
+}  // namespace
+
+FrameTables::FrameTables(const Instance& instance) : instance_(instance), sums_(instance) {
+  std::map<std::tuple<double, double, double, bool>, std::size_t> known;
+  for (int l = 0; l < instance.profile.num_layers(); ++l) {
+    const ProfileLayer& layer = instance.profile.layers[static_cast<std::size_t>(l)];
+    const double input = l == 0 ? 0.0 : instance.profile.layers[static_cast<std::size_t>(l) - 1].output_bytes;
+    const auto [entry, is_new] =
+        known.try_emplace({layer.parameters, layer.stored_bytes, input, layer.repeated}, unlike_layers_.size());
+    if (is_new) unlike_layers_.emplace_back(l, 0);
+    ++unlike_layers_[entry->second].second;
+  }
+}
+
+const HeldSums& FrameTables::held(int kind, int tensor_parallel, double samples) {
+  const auto [entry, is_new] = held_.try_emplace({kind, tensor_parallel, samples});
+  if (!is_new) return entry->second;
+  const Profile& profile = instance_.profile;
+  const std::string& name = instance_.cluster.device_kinds[static_cast<std::size_t>(kind)].name;
+  const std::optional<std::vector<LayerBytes>> rows = layer_bytes(profile, name, tensor_parallel, samples);
+  entry->second =
+      rows ? held_sums(profile, *rows, samples, true) : held_sums(profile, formula_bytes(profile), 1.0, false);
+  return entry->second;
+}
+
 FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed,
                        std::int64_t micro_batch, const FrameCosts* other, Shares shares)
-    : instance_(instance), placed_(placed), sums_(tables.sums()), micro_batch_(micro_batch), shares_(shares) {
+    : instance_(instance),
+      tables_(tables),
+      placed_(placed),
+      sums_(tables.sums()),
+      micro_batch_(micro_batch),
+      shares_(shares) {
   for (int s = 0; s < placed.num_stages(); ++s) {
     if (placed.layout_of(s) == static_cast<int>(kinds_.size())) add_kind(tables, s);
   }
@@ -171,6 +248,9 @@ void FrameCosts::add_kind(FrameTables& tables, int stage) {
     }
     made.least[again] = &least_.emplace_back(least_of(all));
   }
+  const auto most = std::max_element(
+      groups.begin(), groups.end(), [](const ReplicaGroup& a, const ReplicaGroup& b) { return a.samples < b.samples; });
+  made.held = &tables.held(most->kinds.front(), tensor, most->samples);
   made.weight = &tables.weight_seconds(slowest, tensor);
   made.update = &tables.update_seconds(slowest.kinds.front(), tensor);
   made.sum = two_levels(cluster, mesh);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -13,21 +14,34 @@
 
 namespace pptrain {
 
+/// What one member of a replica holds of the layers for a sample of a micro-batch.
+struct HeldSums {
+  std::vector<double> stored[3];  ///< of the first l layers, by `Recompute`
+  std::vector<double> moment[2];  ///< of each layer beside it while one of its passes runs; with F again too
+};
+
 /// What costs of frames have in common, kept over all frames of a search.
 class FrameTables {
  public:
-  explicit FrameTables(const Instance& instance) : instance_(instance), sums_(instance) {}
+  explicit FrameTables(const Instance& instance);
   LayerSums& sums() { return sums_; }
   /// Seconds of W of the first l layers on the slowest member of a replica like `group`; stays valid.
   const std::vector<double>& weight_seconds(const ReplicaGroup& group, int tensor_parallel);
   /// Seconds of the optimizer step over the first l layers on a device of the kind; stays valid.
   const std::vector<double>& update_seconds(int kind, int tensor_parallel);
+  /// What a member on a device of the kind holds, for micro-batches of so many samples, by the rows of the profile, or
+  /// where these do not say it of every layer by the closed form; stays valid.
+  const HeldSums& held(int kind, int tensor_parallel, double samples);
+  /// A layer of each kind, with how many there are of it.
+  const std::vector<std::pair<int, int>>& unlike_layers() const { return unlike_layers_; }
 
  private:
   const Instance& instance_;
   LayerSums sums_;
   std::map<std::tuple<std::vector<int>, int, double>, std::vector<double>> weights_;
   std::map<std::pair<int, int>, std::vector<double>> updates_;
+  std::map<std::tuple<int, int, double>, HeldSums> held_;
+  std::vector<std::pair<int, int>> unlike_layers_;
 };
 
 /// What stages that are alike cost, by intervals of layers.
@@ -47,6 +61,7 @@ struct StageKind {
   const PassSums* least[2] = {nullptr, nullptr};  ///< of the fastest replica in each layer
   const std::vector<double>* weight = nullptr;    ///< seconds of W of the first l layers
   const std::vector<double>* update = nullptr;    ///< seconds of the optimizer step of the first l layers
+  const HeldSums* held = nullptr;                 ///< of the replica with most samples
   Collective sum;                                 ///< all-reduce of gradients without ZeRO
   Collective ring;                                ///< all-reduce in the ring of those that divide the state
   std::vector<Holder> holders;
@@ -66,6 +81,7 @@ class FrameCosts {
   const Instance& instance() const { return instance_; }
   const PlacedShape& placed() const { return placed_; }
   const LayerSums& sums() const { return sums_; }
+  const FrameTables& tables() const { return tables_; }
   std::int64_t micro_batch() const { return micro_batch_; }
   std::int64_t micro_batches() const { return instance_.global_batch_size / micro_batch_; }
   const StageKind& kind(int stage) const { return kinds_[static_cast<std::size_t>(placed_.layout_of(stage))]; }
@@ -103,6 +119,7 @@ class FrameCosts {
   void find_uplinks();
 
   const Instance& instance_;
+  const FrameTables& tables_;
   const PlacedShape& placed_;
   LayerSums& sums_;
   std::int64_t micro_batch_;

@@ -7,6 +7,15 @@
 #include "planners/divide/allowed_cuts.hpp"
 
 namespace pptrain {
+namespace {
+
+/// Whether the orders of a schedule are searched, so that they become shorter with more memory.
+bool uses_memory(const ScheduleChoice& schedule) {
+  const OrderSearch search = schedule_kind(schedule.name).search;
+  return search == OrderSearch::improved || search == OrderSearch::improved_if_short;
+}
+
+}  // namespace
 
 FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, double limit)
     : space_(space),
@@ -14,7 +23,8 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
       limit_(limit),
       schedules_(frame_schedules(space, costs.placed().num_stages())),
       rules_(recompute_rules(space.restrictions)),
-      zeros_(zero_stages(space.restrictions, costs.placed())) {
+      zeros_(zero_stages(space.restrictions, costs.placed())),
+      recomputing_seconds_(costs.least_seconds(true)) {
   const std::vector<NodeGroup>& groups = space.instance.cluster.groups;
   shares_cores_ =
       std::any_of(groups.begin(), groups.end(), [](const NodeGroup& group) { return group.shares_cores(); });
@@ -38,14 +48,21 @@ std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
   return std::move(made_);
 }
 
-/// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
-/// least; on small clusters all of them.
+/// ZeRO stages above 1 are looked at where stage 1 does not fit, or fits where no ZeRO does not and the memory that
+/// stage 2 leaves makes orders shorter, a rule where those before it fit with stage 2 at least; on small clusters all
+/// of them.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   if (is_small(space_.instance)) return from_all(schedule, rule, zero);
+  const std::size_t strongest = zeros_.size() - 1;
   for (; rule < rules_.size(); ++rule, zero = 0) {
+    if (rules_[rule] == RecomputeRule::full && recomputing_seconds_ >= limit_) continue;
+    // Where the strongest ZeRO stage does not fit, no other one does.
+    if (zero < strongest && !add(schedule, rule, strongest, Keep::nearest)) continue;
+    const std::size_t weakest = zero;
     for (; zero < zeros_.size(); ++zero) {
       if (!add(schedule, rule, zero)) continue;
       const bool any_stronger = zero + 1 < zeros_.size();
+      if (zeros_[zero] == 1 && zero > weakest && any_stronger && uses_memory(schedule)) add(schedule, rule, zero + 1);
       if (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger)) return;
       if (zeros_[zero] > 1) break;
     }
@@ -71,7 +88,7 @@ void FrameDivider::divide(ScheduledCost& cost, std::vector<Interval>& known) {
 }
 
 /// Whether the frame fits by the closed form.
-bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
+bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep) {
   constexpr double per_frame = 2.0;    // tasks simulated in the time that preparing a frame takes
   constexpr double per_costed = 0.25;  // and costing one division of it
   work_ += per_frame;
@@ -85,6 +102,7 @@ bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::si
   work_ += per_costed * static_cast<double>(cost.num_costed());
   const ScheduledCost::Cost least = cost.of(known);
   const bool fits = least.overrun == 0.0;
+  if (fits && keep == Keep::nearest) return fits;
   if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;
   FrameDivision made = {least.seconds, schedule, rule, zero, known, {}};
   for (int s = 0; s < costs_.placed().num_stages(); ++s) made.recompute.push_back(cost.recompute_of(s));

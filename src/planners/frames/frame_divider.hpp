@@ -46,7 +46,9 @@ class FrameDivider {
   void from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
   void from_all(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
   static void divide(ScheduledCost& cost, std::vector<Interval>& known);
-  bool add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
+  /// Keeps a division that fits, or only what comes nearest to fitting.
+  enum class Keep { fitting, nearest };
+  bool add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep = Keep::fitting);
 
   const SearchSpace& space_;
   const FrameCosts& costs_;
@@ -54,6 +56,7 @@ class FrameDivider {
   std::vector<ScheduleChoice> schedules_;
   std::vector<RecomputeRule> rules_;
   std::vector<int> zeros_;
+  double recomputing_seconds_;  ///< no division takes less where all layers are computed again
   bool shares_cores_ = false;
   std::map<std::tuple<bool, int, ChunkPlacement>, std::vector<Interval>> divisions_;  // where the next one starts
   std::vector<FrameDivision> made_;

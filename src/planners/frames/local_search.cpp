@@ -29,8 +29,8 @@ std::vector<Plan> shifted_over_cuts(const SearchSpace& space, const Plan& plan) 
 std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
   constexpr double any = infinity;
   const Steps schedules = {other_schedules, any, true};
+  constexpr double near = 1.02;  // an order of its own may take off so much
   if (kind == Kind::cuts) {
-    constexpr double near = 1.02;  // an order of its own may take off so much
     return {{shifted_over_cuts, worth_it, false},
             {shifted_pairs, worth_it, false},
             {shifted_over_two_cuts, any, false},
@@ -40,7 +40,7 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
   if (kind == Kind::schedules) return {schedules};
   return {{shifted_over_cuts, worth_it, false},
           {shifted_pairs, worth_it, false},
-          {other_modes, worth_it, false},
+          {other_modes, near, false},  // what they save of memory, its own order has room for
           schedules,
           {shifted_single_layers, any, false},
           {other_micro_batches, any, true},

@@ -56,11 +56,20 @@ void ScheduledCost::Held::add(const Held& other) {
   for (const int again : {0, 1}) {
     work[again] += other.work[again];
     stored[again] += other.stored[again];
+    moment[again] = std::max(moment[again], other.moment[again]);
   }
   weight += other.weight;
   update += other.update;
   parameters += other.parameters;
   least_parameters = std::min(least_parameters, other.least_parameters);
+}
+
+/// Bytes of a sample that one device of a stage stores of the first layers.
+const std::vector<double>& ScheduledCost::stored_sums(int stage, bool again) const {
+  const Recompute recompute = again                                          ? Recompute::full
+                              : modes_.recompute == RecomputeRule::selective ? Recompute::selective
+                                                                             : Recompute::none;
+  return costs_.kind(stage).held->stored[static_cast<std::size_t>(recompute)];
 }
 
 ScheduledCost::Held ScheduledCost::held(int stage, const Interval& layers) const {
@@ -73,7 +82,10 @@ ScheduledCost::Held ScheduledCost::held(int stage, const Interval& layers) const
     if (again != 0 && modes_.recompute == RecomputeRule::none) break;
     const PassSeconds pass = kind.times[again]->of(begin, end);
     held.work[again] = pass.forward + pass.backward;
-    held.stored[again] = sums.stored_bytes(begin, end, again != 0 ? Recompute::full : Recompute::none);
+    const std::vector<double>& stored = stored_sums(stage, again != 0);
+    held.stored[again] = stored[layers.end] - stored[layers.begin];
+    const std::vector<double>& moment = kind.held->moment[again];
+    held.moment[again] = *std::max_element(moment.begin() + begin, moment.begin() + end);
   }
   held.weight = (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
   held.update = (*kind.update)[layers.end] - (*kind.update)[layers.begin];
@@ -107,7 +119,7 @@ double ScheduledCost::overrun(int stage, bool again) const {
   const Held& held = held_[s];
   const Profile& profile = costs_.instance().profile;
   const double fixed = state_[s] * held.parameters + profile.workspace_bytes;
-  const double per_sample = profile.workspace_bytes_per_sample + in_flight_[s] * held.stored[again];
+  const double per_sample = held.moment[again] + in_flight_[s] * held.stored[again];
   double worst = 0.0;
   for (const StageKind::Holder& holder : costs_.kind(stage).holders) {
     const double needed = fixed + holder.samples * per_sample;
@@ -122,28 +134,25 @@ bool ScheduledCost::may_fit() const {
   const LayerSums& sums = costs_.sums();
   const Profile& profile = costs_.instance().profile;
   const bool again = modes_.recompute == RecomputeRule::full || modes_.recompute == RecomputeRule::needed;
-  struct Load {
-    double parameters = 0.0;
-    double stored = 0.0;
+  const auto bytes = [&](std::size_t stage, const StageKind::Holder& holder, int layer) {
+    const std::vector<double>& stored = stored_sums(static_cast<int>(stage), again);
+    const auto l = static_cast<std::size_t>(layer);
+    return state_[stage] * sums.parameters(layer, layer + 1) / costs_.kind(static_cast<int>(stage)).tensor +
+           holder.samples * in_flight_[stage] * (stored[l + 1] - stored[l]);
   };
-  std::vector<Load> layers;
-  for (int l = 0; l < sums.num_layers(); ++l) {
-    layers.push_back(
-        {sums.parameters(l, l + 1), sums.stored_bytes(l, l + 1, again ? Recompute::full : Recompute::none)});
-  }
-  const auto bytes = [&](std::size_t stage, const StageKind::Holder& holder, const Load& layer) {
-    return state_[stage] * layer.parameters / costs_.kind(static_cast<int>(stage)).tensor +
-           holder.samples * in_flight_[stage] * layer.stored;
-  };
+  const std::vector<std::pair<int, int>>& layers = costs_.tables().unlike_layers();
   const StageKind::Holder& measure = costs_.kind(0).holders.front();
   double model = 0.0;
-  for (const Load& layer : layers) model += bytes(0, measure, layer);
+  for (const auto& [layer, count] : layers) model += count * bytes(0, measure, layer);
   for (std::size_t s = 0; s < state_.size(); ++s) {
+    const StageKind& kind = costs_.kind(static_cast<int>(s));
+    const std::vector<double>& moment = kind.held->moment[again];
+    const double least_moment = *std::min_element(moment.begin(), moment.end());
     double least = infinity;  // over the devices of the stage
-    for (const StageKind::Holder& holder : costs_.kind(static_cast<int>(s)).holders) {
-      const double room = holder.memory - profile.workspace_bytes - holder.samples * profile.workspace_bytes_per_sample;
+    for (const StageKind::Holder& holder : kind.holders) {
+      const double room = holder.memory - profile.workspace_bytes - holder.samples * least_moment;
       double most = 0.0;  // over the layers: the first stage's bytes for one of this device
-      for (const Load& layer : layers) {
+      for (const auto& [layer, count] : layers) {
         const double needed = bytes(s, holder, layer);
         const double measured = bytes(0, measure, layer);
         if (measured > 0.0) most = std::max(most, needed > 0.0 ? measured / needed : infinity);

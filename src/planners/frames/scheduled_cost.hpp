@@ -59,6 +59,7 @@ class ScheduledCost {
   struct Held {
     double work[2] = {0.0, 0.0};         ///< seconds of a micro-batch, without and with F again
     double stored[2] = {0.0, 0.0};       ///< bytes of a sample
+    double moment[2] = {0.0, 0.0};       ///< bytes of a sample beside it while the layer runs that needs most
     double weight = 0.0;                 ///< seconds of W
     double update = 0.0;                 ///< seconds of the optimizer step
     double parameters = 0.0;             ///< of one member of a tensor-parallel group
@@ -86,6 +87,7 @@ class ScheduledCost {
   double uplink_seconds(const std::vector<Interval>& chunks) const;
   double path_seconds(const std::vector<Interval>& chunks) const;
   double overrun(int stage, bool again) const;
+  const std::vector<double>& stored_sums(int stage, bool again) const;
   bool computes_again(int stage) const;
   double seconds_left(const StageKind& kind, double parameters) const;
   double seconds_each(int stage, bool again) const;

@@ -102,11 +102,15 @@ Profile converted_profile(const ForeignProfile& from, const ForeignKinds& kinds,
   profile.bytes_per_parameter = bytes_per_parameter(config, model);
   profile.axes = axes_of(model);
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
-    const LayerSizes sizes(config, runtime, model, l);
+    LayerSizes sizes(config, runtime, model, l);
     ProfileLayer layer = sizes.layer();
     layer.tensor_parallel_allreduce_bytes = 0.0;  // the times have them
     add_rows(
-        joined, kinds, l, [&](int degree, double samples) { return sizes.bytes(degree, samples); }, layer);
+        joined, kinds, l,
+        [&](int degree, double samples) {
+          return runtime.own ? std::nullopt : std::optional(sizes.bytes(degree, samples));
+        },
+        layer);
     if (!joined.sizes.empty() && joined.sizes[l].stored_bytes.contains(1))
       layer.stored_bytes = joined.sizes[l].stored_bytes.at(1);
     profile.layers.push_back(std::move(layer));
