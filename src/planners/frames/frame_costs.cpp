@@ -122,7 +122,7 @@ std::optional<std::vector<LayerBytes>> layer_bytes(const Profile& profile, const
   return all;
 }
 
-/// Per sample by the closed form, where passes have the workspace of all layers.
+/// The closed form's bytes of each layer for a sample; passes have the profile's workspace beside them.
 std::vector<LayerBytes> formula_bytes(const Profile& profile) {
   std::vector<LayerBytes> all;
   for (const ProfileLayer& layer : profile.layers) {
