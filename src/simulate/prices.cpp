@@ -131,7 +131,7 @@ void Prices::price_hand_over(const Instance& instance, const StageParts& parts, 
   }
 }
 
-/// Where sends block and cross nodes, tasks of the sender and of the receiver take as much longer as the send takes.
+/// Prolongs the tasks of sender and receiver by what a send between nodes takes, where sends block.
 void Prices::price_blocking_sends(const Instance& instance, const Plan& plan) {
   const double bandwidth = instance.profile.communication.blocking_bandwidth;
   if (bandwidth == 0.0) return;

@@ -132,7 +132,7 @@ std::vector<LayerBytes> formula_bytes(const Profile& profile) {
   return all;
 }
 
-/// Layers that are not repeated store as much with full recomputation; the others their input.
+/// With full recomputation layers that are repeated store their input, and the others as much as without.
 HeldSums held_sums(const Profile& profile, const std::vector<LayerBytes>& layers, double samples, bool by_rows) {
   HeldSums sums;
   for (std::vector<double>& stored : sums.stored) stored.push_back(0.0);

@@ -40,7 +40,7 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
   if (kind == Kind::schedules) return {schedules};
   return {{shifted_over_cuts, worth_it, false},
           {shifted_pairs, worth_it, false},
-          {other_modes, near, false},  // what they save of memory, its own order has room for
+          {other_modes, near, false},  // an order of its own uses the memory that a mode saves
           schedules,
           {shifted_single_layers, any, false},
           {other_micro_batches, any, true},
