@@ -79,15 +79,7 @@ class MemberLayer {
     }
   }
 
-  double stored(Recompute recompute) const {
-    const std::vector<bool> kept = kept_values(list_, recompute);
-    double bytes = 0.0;
-    for (ValueIndex v = 0; v < kept.size(); ++v) {
-      if (kept[v]) bytes += value_bytes(v);
-    }
-    for (const Operator& op : list_.operators) bytes += statistics(op, recompute);
-    return bytes;
-  }
+  double stored(Recompute recompute) const { return kept_bytes(list_, recompute, compute_bytes_, degree_); }
 
   /// The most that F has at once beside its result, which the next layer counts, beyond `stored`.
   double forward_workspace(double stored) const {
@@ -95,7 +87,7 @@ class MemberLayer {
     Buffers buffers(list_.input ? value_bytes(*list_.input) : 0.0);
     for (std::size_t i = 0; i < list_.operators.size(); ++i) {
       const Operator& op = list_.operators[i];
-      buffers.add(statistics(op, Recompute::none));
+      buffers.add(statistics(op));
       if (op.output && makes_value(op)) buffers.add(value_bytes(*op.output));
       for (ValueIndex v = 0; v < list_.values.size(); ++v) {
         if (list_.output != v && !kept[v] && last_use(v) == i) buffers.drop(value_bytes(v));
@@ -105,7 +97,7 @@ class MemberLayer {
   }
 
   /// B with W behind it, beyond `stored`, and what is there between them.
-  void run_backward(double stored, HeldBytes& bytes) const {
+  void run_backward(double stored, LayerBytes& bytes) const {
     std::vector<bool> there = kept_values(list_, Recompute::none);
     Buffers buffers(stored);
     Gradients gradients(list_.values.size(), buffers);
@@ -122,7 +114,7 @@ class MemberLayer {
         give_gradient(op, gelu.value_or(input), gradients);
       }
       buffers.drop(copy);
-      if (op.as<op::SelfAttention>() != nullptr) buffers.drop(statistics(op, Recompute::none));
+      if (op.as<op::SelfAttention>() != nullptr) buffers.drop(statistics(op));
       for (const ValueIndex read : needs.backward_input) drop_read(of(read), i, there, buffers);
       const bool is_done = op.output && !op.in_place() && !weight_reads_gradient(op) && list_.input != *op.output;
       if (is_done) gradients.drop(*op.output);
@@ -134,16 +126,9 @@ class MemberLayer {
 
  private:
   ValueIndex of(ValueIndex v) const { return holder_of(list_, v); }
-  /// The part of a value that a member has; key heads that several members' query heads share are there for each.
-  double part(ValueIndex v) const {
-    const AxisDivision& divided = list_.values[v].divided;
-    if (list_.values[v].is_whole()) return 1.0;
-    const double units =
-        static_cast<double>(list_.values[v].columns) / static_cast<double>(divided.groups * divided.unit);
-    return divided.sharing > 1 ? std::max(1.0 / degree_, 1.0 / units) : 1.0 / degree_;
-  }
   double size(ValueIndex v) const {
-    return part(v) * static_cast<double>(list_.values[v].rows * list_.values[v].columns);
+    const Value& value = list_.values[v];
+    return member_part(value, degree_) * static_cast<double>(value.rows * value.columns);
   }
   double value_bytes(ValueIndex v) const {
     return size(v) * (list_.values[v].element == Element::fp32 ? 4.0 : compute_bytes_);
@@ -153,11 +138,7 @@ class MemberLayer {
     const bool wide = list_.values[v].is_whole() || list_.values[v].element == Element::fp32;
     return size(v) * (wide ? 4.0 : compute_bytes_);
   }
-  /// Statistics of heads are divided as these are.
-  double statistics(const Operator& op, Recompute recompute) const {
-    const double share = op.as<op::SelfAttention>() != nullptr ? part(op.inputs.front()) : 1.0;
-    return 4.0 * share * static_cast<double>(needs_of(op, list_, recompute).statistics);
-  }
+  double statistics(const Operator& op) const { return statistics_bytes(op, list_, Recompute::none, degree_); }
   /// A product whose result has an fp32 gradient multiplies a copy of it in its own type.
   double narrow_copy(const Operator& op) const {
     const auto* linear = op.as<op::Linear>();
@@ -232,9 +213,9 @@ class MemberLayer {
 
 }  // namespace
 
-HeldBytes held_bytes(const OperatorList& list, double compute_bytes, int degree) {
+LayerBytes held_bytes(const OperatorList& list, double compute_bytes, int degree) {
   const MemberLayer layer(list, compute_bytes, degree);
-  HeldBytes bytes;
+  LayerBytes bytes;
   bytes.stored = layer.stored(Recompute::none);
   bytes.recomputed = std::max(0.0, bytes.stored - layer.stored(Recompute::selective));
   bytes.forward_workspace = layer.forward_workspace(bytes.stored);

@@ -154,17 +154,29 @@ std::vector<bool> kept_values(const OperatorList& list, Recompute recompute) {
   return kept;
 }
 
-double kept_bytes(const OperatorList& list, Recompute recompute, double compute_bytes) {
+double member_part(const Value& value, int degree) {
+  if (value.is_whole()) return 1.0;
+  const AxisDivision& divided = value.divided;
+  const double part = 1.0 / degree;
+  if (divided.sharing == 1) return part;
+  return std::max(part, static_cast<double>(divided.groups * divided.unit) / static_cast<double>(value.columns));
+}
+
+double statistics_bytes(const Operator& op, const OperatorList& list, Recompute recompute, int degree) {
+  const bool of_heads = op.as<op::SelfAttention>() != nullptr;
+  const double part = of_heads ? member_part(list.values[op.inputs.front()], degree) : 1.0;
+  return 4.0 * part * static_cast<double>(needs_of(op, list, recompute).statistics);
+}
+
+double kept_bytes(const OperatorList& list, Recompute recompute, double compute_bytes, int degree) {
   const std::vector<bool> kept = kept_values(list, recompute);
   double bytes = 0.0;
   for (std::size_t v = 0; v < kept.size(); ++v) {
     const Value& value = list.values[v];
-    const double each = value.element == Element::fp32 ? 4.0 : compute_bytes;
+    const double each = (value.element == Element::fp32 ? 4.0 : compute_bytes) * member_part(value, degree);
     if (kept[v]) bytes += each * static_cast<double>(value.rows * value.columns);
   }
-  for (const Operator& op : list.operators) {
-    bytes += 4.0 * static_cast<double>(needs_of(op, list, recompute).statistics);
-  }
+  for (const Operator& op : list.operators) bytes += statistics_bytes(op, list, recompute, degree);
   return bytes;
 }
 

@@ -28,8 +28,16 @@ bool are_samples(const OperatorList& list, ValueIndex v);
 /// again. `Recompute::full` is not asked for: such a layer keeps its input alone.
 std::vector<bool> kept_values(const OperatorList& list, Recompute recompute);
 
-/// Bytes per sample that a layer keeps, over all members of a group, numbers of products taking `compute_bytes`.
-double kept_bytes(const OperatorList& list, Recompute recompute, double compute_bytes);
+/// The part of a value that one of `degree` members has where they divide evenly; key heads that several members' query
+/// heads share are there for each of these.
+double member_part(const Value& value, int degree);
+
+/// Bytes per sample of an operator's statistics on one member. The statistics of heads are divided as the heads are.
+double statistics_bytes(const Operator& op, const OperatorList& list, Recompute recompute, int degree);
+
+/// Bytes per sample that one of `degree` members of a group keeps of a layer, numbers of products taking
+/// `compute_bytes`; with degree 1 all that is kept.
+double kept_bytes(const OperatorList& list, Recompute recompute, double compute_bytes, int degree = 1);
 
 /// Fills in what follows from the operators of a layer: work, FLOP, bytes, signature.
 void fold(Layer& layer, double compute_bytes);

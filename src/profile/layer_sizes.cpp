@@ -1,6 +1,7 @@
 #include "profile/layer_sizes.hpp"
 
 #include "config/trainer_kinds.hpp"
+#include "model/held_bytes.hpp"
 
 namespace pptrain {
 namespace {
@@ -15,7 +16,7 @@ LayerBytes bytes_of(const PlainBytes& plain, double whole, int degree, double sa
   return bytes;
 }
 
-LayerBytes own_bytes(const HeldBytes& held, double samples) {
+LayerBytes own_bytes(const LayerBytes& held, double samples) {
   return {samples * held.stored, samples * held.deferred, samples * held.workspace, samples * held.forward_workspace,
           samples * held.recomputed};
 }
@@ -46,7 +47,7 @@ LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const
   gathered_ = runtime.keeps_gathered ? plain_->gathered : 0.0;
 }
 
-const HeldBytes& LayerSizes::held_by(int degree) {
+const LayerBytes& LayerSizes::held_by(int degree) {
   const auto [entry, is_new] = held_.try_emplace(degree);
   if (is_new) entry->second = held_bytes(operators_, element_bytes_, degree);
   return entry->second;

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "config/config.hpp"
-#include "model/held_bytes.hpp"
 #include "model/model.hpp"
 #include "model/plain_bytes.hpp"
 #include "profile/profile.hpp"
@@ -26,11 +25,11 @@ class LayerSizes {
   LayerBytes bytes(int degree, double samples);
 
  private:
-  const HeldBytes& held_by(int degree);
+  const LayerBytes& held_by(int degree);
 
   const OperatorList& operators_;
-  double element_bytes_;           ///< of a number of the products
-  std::map<int, HeldBytes> held_;  ///< of a sample in pptrain itself, by degree
+  double element_bytes_;            ///< of a number of the products
+  std::map<int, LayerBytes> held_;  ///< of a sample in pptrain itself, by degree
   ProfileLayer layer_;
   std::optional<PlainBytes> plain_;  ///< of a runtime that is not pptrain, which makes nothing again
   double gathered_ = 0.0;            ///< bytes of a sample that members have gathered and keep

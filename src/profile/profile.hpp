@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/layer_bytes.hpp"
 #include "profile/error_band.hpp"
 
 namespace pptrain {
@@ -17,15 +18,6 @@ struct LayerSeconds {
   double backward_input = 0.0;
   double backward_weight = 0.0;
   double total() const { return forward + backward_input + backward_weight; }
-};
-
-/// What one layer holds in one micro-batch beside its state.
-struct LayerBytes {
-  double stored = 0.0;             ///< from the start of F to the end of B
-  double deferred = 0.0;           ///< from the end of B to the end of W, where these are apart
-  double workspace = 0.0;          ///< beyond what is stored, for a moment, in any of its passes
-  double forward_workspace = 0.0;  ///< the same in F alone
-  double recomputed = 0.0;         ///< of what is stored, what selective recomputation makes again
 };
 
 /// One measured row of a layer.

@@ -162,7 +162,7 @@ TEST_CASE("a profile of another runtime has its times, bytes and collectives", "
   CHECK(held(profile_like("like = \"megatron\"\nsequence_parallel = true\n"), 4) == held(megatron, 1) / 4);
   // nanotron keeps the inputs of both products by columns as it gathered them.
   const Profile gathered = profile_like("like = \"nanotron\"\nsequence_parallel = true\n");
-  // It also copies what attention gives, whose rows lie by sample.
+  // nanotron also copies what attention gives, whose rows lie by sample.
   CHECK(held(gathered, 4) == (4.0 + 30.0 / 4) * 1024 * 2048);
   CHECK(write_profile(parse_profile(write_profile(stored), "p")) == write_profile(stored));
 }

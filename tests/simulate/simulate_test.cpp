@@ -71,7 +71,7 @@ TEST_CASE("tasks on both sides of a cut between nodes wait for sends that block"
     const Plan plan = uniform_plan(even_division(4, stages), 1, 1, 1, 1, "1f1b");
     return simulated({profile, cluster, 1}, plan).makespan_seconds;
   };
-  // Of three cuts the one in the middle crosses: F and B of two stages take 2 s more each.
+  // The second of three cuts crosses, so that F and B of two stages take 2 s more each.
   CHECK(seconds(4, 50.0) == Approx(seconds(4, 0.0) + 4 * 2.0));
   CHECK(seconds(2, 50.0) == seconds(2, 0.0));  // on one node
 }

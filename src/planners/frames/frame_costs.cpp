@@ -132,7 +132,7 @@ std::vector<LayerBytes> formula_bytes(const Profile& profile) {
   return all;
 }
 
-/// With full recomputation layers that are repeated store their input, and the others as much as without.
+/// Sums over the layers. Full recomputation leaves repeated layers their input, and the others all that they store.
 HeldSums held_sums(const Profile& profile, const std::vector<LayerBytes>& layers, double samples, bool by_rows) {
   HeldSums sums;
   for (std::vector<double>& stored : sums.stored) stored.push_back(0.0);

@@ -48,15 +48,15 @@ std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
   return std::move(made_);
 }
 
-/// ZeRO stages above 1 are looked at where stage 1 does not fit, or fits where no ZeRO does not and the memory that
-/// stage 2 leaves makes orders shorter, a rule where those before it fit with stage 2 at least; on small clusters all
-/// of them.
+/// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
+/// least. Orders that memory makes shorter are looked at with stage 2 too where ZeRO is needed at all. Small clusters
+/// look at everything.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   if (is_small(space_.instance)) return from_all(schedule, rule, zero);
   const std::size_t strongest = zeros_.size() - 1;
   for (; rule < rules_.size(); ++rule, zero = 0) {
     if (rules_[rule] == RecomputeRule::full && recomputing_seconds_ >= limit_) continue;
-    // Where the strongest ZeRO stage does not fit, no other one does.
+    // No ZeRO stage fits where the strongest one does not.
     if (zero < strongest && !add(schedule, rule, strongest, Keep::nearest)) continue;
     const std::size_t weakest = zero;
     for (; zero < zeros_.size(); ++zero) {
