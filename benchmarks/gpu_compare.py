@@ -3,7 +3,7 @@
 
 The two run in turns (A B A B ...) with the same micro-batch and the same tokens per step, gradients clipped in both;
 each round starts both anew and takes the median of its steady steps. Memory is what nvidia-smi shows on the device at
-the most, less what was there before. Start it by gpu_compare.sh.
+the most, less what was there before; pptrain has measured its layers before that. Start it by gpu_compare.sh.
 """
 
 import argparse
@@ -74,8 +74,11 @@ def launcher():
 
 def run_pptrain(shape, steps):
     config = measure.write_config(shape, "gpu-" + shape["name"], "bf16", grid=(1, 1, 1), micro_batch=shape["micro_batch"])
-    command = [*launcher(), measure.PPTRAIN, config, "--steps", steps, "--set", "job.device=gpu",
-               "--set", "optimizer.gradient_clip=1.0"]
+    settings = ["--set", "job.device=gpu", "--set", "optimizer.gradient_clip=1.0"]
+    # Layers are timed up to as many samples as the memory takes; training finds their times cached.
+    measure.run([*launcher(), measure.PPTRAIN, "profile", config, *settings, "-o", measure.RESULTS / "profile.json"],
+                measure.launcher_settings())
+    command = [*launcher(), measure.PPTRAIN, config, "--steps", steps, *settings]
     with MemoryWatch() as memory:
         output = measure.run(command, measure.launcher_settings())["output"]
     found = re.search(r"iteration\s+([0-9.]+ \w+) measured", output)

@@ -31,11 +31,18 @@ struct BFloat16 {
 
   /// The bits of the nearest bf16.
   PPTRAIN_FUNCTION static std::uint16_t round(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    // One instruction, with the same bits but for NaN, of which there is one alone.
+    std::uint16_t nearest;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
+    return nearest;
+#else
     const auto word = bits_as<std::uint32_t>(value);
     // All ones for NaN, which is made quiet and not rounded: a branch would keep loops from vectorising.
     const auto nan = static_cast<std::uint32_t>(static_cast<std::int32_t>(0x7f800000U - (word & 0x7fffffffU)) >> 31);
     const std::uint32_t half_up_to_even = (0x7fffU + (word >> 16 & 1U)) & ~nan;
     return static_cast<std::uint16_t>(((word + half_up_to_even) | (nan & 0x400000U)) >> 16);
+#endif
   }
 };
 

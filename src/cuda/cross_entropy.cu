@@ -65,38 +65,116 @@ __global__ void __launch_bounds__(most_threads) sums_of_rows(bodies::CrossEntrop
   }
 }
 
-/// Both of rows that are whole, a block per row: what it reads for the second time is in a cache.
+/// The largest of some logits and the sum of exp(logit - largest), which grow with each logit that is read (Milakov and
+/// Gimelshein, arXiv:1805.02867, algorithm 3).
+struct RunningSum {
+  float most = -__builtin_huge_valf(), total = 0;
+
+  template <unsigned N>
+  PPTRAIN_FUNCTION void add(const float* values) {
+    float next = most;
+    for (unsigned e = 0; e < N; ++e) next = Larger()(next, values[e]);
+    total *= fast_exp(most - finite(next));
+    most = next;
+    for (unsigned e = 0; e < N; ++e) total += fast_exp(values[e] - finite(most));
+  }
+  /// The sum where `largest` is the largest of more logits than these.
+  PPTRAIN_FUNCTION float below(float largest) const { return total * fast_exp(most - finite(largest)); }
+
+ private:
+  /// Nothing is subtracted where all logits so far are minus infinity: their exponentials are zero.
+  PPTRAIN_FUNCTION static float finite(float most) { return most == -__builtin_huge_valf() ? 0.0f : most; }
+};
+
+/// Of a row that is whole: its largest logit and the sum that belongs to it, for all threads of the block.
+struct RowStatistics {
+  float most, total;
+};
+
+/// bodies::CrossEntropyMax and CrossEntropySum of a row that is whole, in one pass over its logits.
+template <unsigned N, class T>
+PPTRAIN_FUNCTION RowStatistics statistics_of_row(const bodies::CrossEntropyMax<T>& largest,
+                                                 const bodies::CrossEntropySum<T>& sums, std::size_t row,
+                                                 unsigned thread, unsigned threads, float* scratch) {
+  const T* logits = largest.logits.row(row);
+  const std::size_t columns = largest.columns, packs = columns / N;
+  RunningSum running;
+  float all = 0;
+  for (std::size_t p = thread; p < packs; p += threads) {
+    const Pack<T, N> pack(logits + p * N);
+    float values[N];
+    for (unsigned e = 0; e < N; ++e) all += values[e] = static_cast<float>(pack.values[e]);
+    running.template add<N>(values);
+  }
+  for (std::size_t c = packs * N + thread; c < columns; c += threads) {
+    const auto value = static_cast<float>(logits[c]);
+    all += value;
+    running.template add<1>(&value);
+  }
+  const float most = combine_block(running.most, -__builtin_huge_valf(), thread, threads, scratch, Larger());
+  const float total = combine_block(running.below(most), 0.0f, thread, threads, scratch, Plus());
+  if (sums.targets.uniform != 0.0f) all = combine_block(all, 0.0f, thread, threads, scratch, Plus());
+  if (thread == 0) {
+    largest.row_max[row] = most;
+    sums.finish(row, total, all);
+  }
+  return {most, sums.sum_of(row, total)};
+}
+
+/// A block per row.
 template <unsigned N, class T>
 __global__ void __launch_bounds__(most_threads)
     statistics_of_rows(bodies::CrossEntropyMax<T> largest, bodies::CrossEntropySum<T> sums, std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const float most = largest_of_row<N>(largest, row, threadIdx.x, blockDim.x, scratch);
-    if (threadIdx.x == 0) largest.row_max[row] = most;
-    sum_row<N>(sums, row, most, threadIdx.x, blockDim.x, scratch);
+    statistics_of_row<N>(largest, sums, row, threadIdx.x, blockDim.x, scratch);
   }
 }
 
-/// bodies::CrossEntropyGradient of N neighbours in registers, which are a vocabulary shard of N.
+/// bodies::CrossEntropyGradient of N neighbours from column `c`, loaded and stored together.
 template <unsigned N, class T>
-PPTRAIN_FUNCTION void apply_gradient(bodies::CrossEntropyGradient<T> body, std::size_t row, std::size_t c) {
-  T* place = body.logits.row(row) + c;
-  Pack<T, N> pack(place);
-  body.logits = {pack.values, 0};
-  body.targets.first_class += static_cast<std::int64_t>(c);
-  body.targets.columns = N;
-  body(PackTeam<N>(), row);
-  pack.store(place);
+PPTRAIN_FUNCTION void apply_gradient(const bodies::RowGradient& of, bool is_capped, T* row, std::size_t c) {
+  Pack<T, N> pack(row + c);
+  const std::int64_t behind = of.hit - static_cast<std::int64_t>(c);
+  const int hit = behind >= 0 && behind < static_cast<std::int64_t>(N) ? static_cast<int>(behind) : -1;
+  for (unsigned e = 0; e < N; ++e) {
+    const auto logit = static_cast<float>(pack.values[e]);
+    float gradient = of(logit, static_cast<int>(e) == hit ? of.own + of.uniform : of.uniform);
+    if (is_capped) gradient *= of.of_cap(logit);
+    store(pack.values[e], gradient);
+  }
+  pack.store(row + c);
+}
+
+template <unsigned N, class T>
+PPTRAIN_FUNCTION void gradient_of_row(const bodies::CrossEntropyGradient<T>& body, const bodies::RowGradient& of,
+                                      std::size_t row, unsigned thread, unsigned threads) {
+  const std::size_t columns = body.targets.columns, packs = columns / N;
+  const bool is_capped = body.gradient.cap > 0.0f;
+  T* logits = body.logits.row(row);
+  for (std::size_t p = thread; p < packs; p += threads) apply_gradient<N>(of, is_capped, logits, p * N);
+  for (std::size_t c = packs * N + thread; c < columns; c += threads) apply_gradient<1>(of, is_capped, logits, c);
 }
 
 /// A block per row: blocks that end after one pack take longer to come and go than to compute.
 template <unsigned N, class T>
 __global__ void __launch_bounds__(most_threads)
     gradients_of_rows(bodies::CrossEntropyGradient<T> body, std::size_t rows) {
-  const std::size_t columns = body.targets.columns, packs = columns / N;
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    for (std::size_t p = threadIdx.x; p < packs; p += blockDim.x) apply_gradient<N>(body, row, p * N);
-    for (std::size_t c = packs * N + threadIdx.x; c < columns; c += blockDim.x) apply_gradient<1>(body, row, c);
+    gradient_of_row<N>(body, body.of_row(row), row, threadIdx.x, blockDim.x);
+  }
+}
+
+/// Statistics and gradient of rows that are whole, a block per row: what is read for the second time is in a cache.
+template <unsigned N, class T>
+__global__ void __launch_bounds__(most_threads)
+    losses_of_rows(bodies::CrossEntropyMax<T> largest, bodies::CrossEntropySum<T> sums,
+                   bodies::CrossEntropyGradient<T> gradient, std::size_t rows) {
+  __shared__ float scratch[warp_size];
+  for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
+    const RowStatistics of = statistics_of_row<N>(largest, sums, row, threadIdx.x, blockDim.x, scratch);
+    sync_block();  // the target's logit has been read
+    gradient_of_row<N>(gradient, gradient.of_row(row, of.most, of.total), row, threadIdx.x, blockDim.x);
   }
 }
 
@@ -113,7 +191,8 @@ struct SoftCapPacks {
   }
 };
 
-unsigned threads_for(std::size_t columns) { return columns < 8192 ? 256U : most_threads; }
+/// A row of 8192 columns or more occupies these; with more of them the last packs of a row leave too many idle.
+unsigned threads_for(std::size_t columns) { return columns < 8192 ? 256U : 512U; }
 
 }  // namespace
 
@@ -157,6 +236,22 @@ void CudaKernels::cross_entropy_statistics(const Matrix& logits, const Targets& 
            are_aligned({&logits}) ? statistics_of_rows<pack_of<T>(), T> : statistics_of_rows<1, T>,
            bodies::CrossEntropyMax<T>{rows, row_max, logits.columns},
            bodies::CrossEntropySum<T>{rows, {targets, logits.columns}, row_max, row_sum, target_logit}, logits.rows);
+  });
+}
+
+void CudaKernels::cross_entropy_at_once(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
+                                        float* target_logit, const LossGradient& gradient) {
+  if (logits.rows == 0 || logits.columns == 0) return;
+  with_type(logits.type, [&](auto element) {
+    using T = decltype(element);
+    const auto rows = read_rows<T>(logits);
+    const bodies::ShardTargets of_rows{targets, logits.columns};
+    // Few blocks at a time, so that their rows stay in the cache.
+    launch(device_.stream(), num_blocks(logits.rows), logits.columns < 8192 ? 256U : most_threads, 0,
+           are_aligned({&logits}) ? losses_of_rows<pack_of<T>(), T> : losses_of_rows<1, T>,
+           bodies::CrossEntropyMax<T>{rows, row_max, logits.columns},
+           bodies::CrossEntropySum<T>{rows, of_rows, row_max, row_sum, target_logit},
+           bodies::CrossEntropyGradient<T>{write_rows<T>(logits), of_rows, row_max, row_sum, gradient}, logits.rows);
   });
 }
 

@@ -25,6 +25,9 @@ using namespace cuda;
 
 /// Before 9.10.2, cuDNN's backward pass is wrong for some sizes (release notes of 9.10.2).
 constexpr std::size_t oldest_version = 91002;
+/// Up to this version, its backward pass needs a mask of padding where the number of keys is no multiple of 128
+/// (NVIDIA's front end adds one).
+constexpr std::size_t last_with_whole_tiles = 91500;
 /// Tensors of a graph.
 constexpr std::size_t most_pointers = 64;
 
@@ -101,7 +104,9 @@ CudnnAttentionShape CudnnAttentionOfDevice::shape_of(const AttentionForm& form, 
           number(form.sequence_length),
           number(form.heads),
           number(form.head_size),
+          number(form.keys()),
           number(form.key_heads),
+          form.causal,
           number(form.window < form.sequence_length ? form.window : 0),
           number(q.stride),
           number(k.stride),
@@ -120,9 +125,9 @@ CudnnAttentionOfDevice::Compiled<Graph>& CudnnAttentionOfDevice::compiled(Plans<
   made.plan = made.graph.graph.build(handle_, why_not);
   if (!made.plan) {
     log_warning(
-        "attention of {} samples, {} tokens, {} heads of {} elements and {} of keys runs by own kernels, not by "
+        "attention of {} samples, {} tokens to {}, {} heads of {} elements and {} of keys runs by own kernels, not by "
         "cuDNN ({})",
-        shape.samples, shape.length, shape.heads, shape.head_size, shape.key_heads, why_not);
+        shape.samples, shape.length, shape.keys, shape.heads, shape.head_size, shape.key_heads, why_not);
   }
   return plans.emplace(shape, std::move(made)).first->second;
 }
@@ -132,10 +137,11 @@ bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, c
   // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token. Masks by
   // document would be a matrix of (T, T) additions per sample in memory, or samples of ragged lengths.
   if (q.type == DType::f32 || form.head_size % 8 != 0 || form.head_size > 128 || form.sequence_length < 2 ||
-      form.samples == 0 || form.heads == 0 || !has_whole_groups(form) || form.document_begin != nullptr ||
-      !form.causal || !form.is_plain()) {
+      form.keys() < 2 || form.samples == 0 || form.heads == 0 || !has_whole_groups(form) ||
+      form.document_begin != nullptr || !form.is_plain()) {
     return false;
   }
+  if (form.keys() % 128 != 0 && cudnnGetVersion() <= last_with_whole_tiles) return false;
   for (const Matrix* matrix : {&q, &k, &v, &out}) {
     if (!has_aligned_rows(*matrix)) return false;
   }
@@ -169,7 +175,8 @@ void CudnnAttentionOfDevice::forward(const AttentionForm& form, const Matrix& q,
   pointers[graph.out] = out.data;
   pointers[graph.log_sum] = log_sum;
   const Buffer scratch(workspace, plan->workspace_bytes());
-  std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.lowest, lowest}};
+  std::vector<Scalar> scalars{{graph.scale, form.scale}};
+  if (form.causal) scalars.push_back({graph.lowest, lowest});
   if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
   run(&forward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
 }
@@ -197,13 +204,14 @@ void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q
   give(graph.dq_sums, sums.f32());
   Tensor dk_parts, dv_parts;
   if (graph.dk_parts) {
-    dk_parts = Tensor(workspace, out.rows, out.columns, out.type);
-    dv_parts = Tensor(workspace, out.rows, out.columns, out.type);
+    dk_parts = Tensor(workspace, k.rows, out.columns, out.type);
+    dv_parts = Tensor(workspace, k.rows, out.columns, out.type);
     give(*graph.dk_parts, dk_parts.matrix().data);
     give(*graph.dv_parts, dv_parts.matrix().data);
   }
   const Buffer scratch(workspace, plan->workspace_bytes());
-  std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.lowest, lowest}, {graph.one, 1.0F}};
+  std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.one, 1.0F}};
+  if (form.causal) scalars.push_back({graph.lowest, lowest});
   if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
   run(&backward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
 }

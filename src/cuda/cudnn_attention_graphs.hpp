@@ -4,12 +4,14 @@
 
 #include "cuda/cudnn_graph.hpp"
 
-/// Causal attention as graphs that cuDNN's fused engines know.
+/// Attention as graphs that cuDNN's fused engines know.
 namespace pptrain::cuda {
 
 struct CudnnAttentionShape {
   std::int64_t samples, length, heads, head_size;
+  std::int64_t keys;                                      ///< positions of a sample's keys
   std::int64_t key_heads;                                 ///< each of as many query heads, next to one another
+  bool causal;                                            ///< false: every position sees all keys
   std::int64_t window;                                    ///< position t sees (t - window, t]; 0: all up to t
   std::int64_t q_stride, k_stride, v_stride, out_stride;  ///< of rows, in elements; of the gradients too
   cudnnDataType_t type;
@@ -17,7 +19,7 @@ struct CudnnAttentionShape {
   auto operator<=>(const CudnnAttentionShape&) const = default;
 };
 
-/// softmax(scale q k^T, causal) v, and the log of the sum of exponentials.
+/// softmax(scale q k^T) v over the keys that are seen, and the log of the sum of exponentials.
 struct CudnnForward {
   CudnnGraph graph;
   CudnnTensor q, k, v, scale, lowest, out, log_sum;

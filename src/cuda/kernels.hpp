@@ -39,6 +39,8 @@ class CudaKernels final : public Kernels {
                          float* target_logit) override;
   void cross_entropy_statistics(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
                                 float* target_logit) override;
+  void cross_entropy_at_once(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
+                             float* target_logit, const LossGradient& gradient) override;
   void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max, const float* row_sum,
                               const LossGradient& gradient) override;
   void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows,

@@ -41,8 +41,8 @@ struct AttentionForm {
   std::size_t key_rows() const { return samples * keys(); }
   /// How far apart key and query may be, in all.
   std::size_t distances() const { return sequence_length + keys() - 1; }
-  /// Whether it is of a sample's positions to each other, all alike, and nothing changes their scaled scores.
-  bool is_plain() const { return key_length == 0 && seen_keys == nullptr && bias == nullptr && cap == 0.0f; }
+  /// Whether all samples are alike, and nothing changes their scaled scores.
+  bool is_plain() const { return seen_keys == nullptr && bias == nullptr && cap == 0.0f; }
   std::size_t key_head_of(std::size_t head) const { return (first + head) / group; }
 };
 

@@ -149,6 +149,12 @@ class Kernels {
   /// scale with logz = log(row_sum) + row_max, times 1 - (logit / cap)^2 where they were held within a cap.
   virtual void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
                                       const float* row_sum, const LossGradient& gradient) = 0;
+  /// All three parts of logits that are not divided, which become their own gradient.
+  virtual void cross_entropy_at_once(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
+                                     float* target_logit, const LossGradient& gradient) {
+    cross_entropy_statistics(logits, targets, row_max, row_sum, target_logit);
+    cross_entropy_gradient(logits, targets, row_max, row_sum, gradient);
+  }
   /// *loss += the sum over rows with a target of logz - target_logit + z_loss * logz^2, in double.
   virtual void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
                                   std::size_t rows, double* loss, double z_loss) = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/layer_folds.hpp"
@@ -43,13 +44,20 @@ class Gradients {
     of_[v] = of_[other];
     ++readers_[*of_[v]];
   }
-  void drop(ValueIndex v) {
-    if (!has(v)) return;
-    if (--readers_[*of_[v]] == 0) buffers_.drop(sizes_[*of_[v]]);
-    of_[v].reset();
+  /// Lets `v` have a gradient of its own of other bytes, made from the one that it has.
+  void replace(ValueIndex v, double bytes) {
+    const std::optional<std::size_t> before = std::exchange(of_[v], std::nullopt);
+    make(v, bytes);
+    leave(before);
   }
+  void drop(ValueIndex v) { leave(std::exchange(of_[v], std::nullopt)); }
 
  private:
+  /// One reader less of a buffer, which goes with its last one.
+  void leave(std::optional<std::size_t> buffer) {
+    if (buffer && --readers_[*buffer] == 0) buffers_.drop(sizes_[*buffer]);
+  }
+
   Buffers& buffers_;
   std::vector<std::optional<std::size_t>> of_;
   std::vector<double> sizes_;
@@ -107,13 +115,12 @@ class MemberLayer {
       const Needs needs = needs_of(op, list_, Recompute::none);
       if (needs.made_again && op.output) make_again(of(*op.output), there, buffers);
       const double copy = narrow_copy(op);
-      buffers.add(copy);
+      if (copy > 0.0) gradients.replace(*op.output, copy);
       for (const ValueIndex input : op.inputs) {
         const std::optional<ValueIndex> gelu = gelu_before(i);
         if (gelu) make_again(input, there, buffers);
         give_gradient(op, gelu.value_or(input), gradients);
       }
-      buffers.drop(copy);
       if (op.as<op::SelfAttention>() != nullptr) buffers.drop(statistics(op));
       for (const ValueIndex read : needs.backward_input) drop_read(of(read), i, there, buffers);
       const bool is_done = op.output && !op.in_place() && !weight_reads_gradient(op) && list_.input != *op.output;
@@ -135,11 +142,13 @@ class MemberLayer {
   }
   /// Gradients of whole values are fp32, since those of the members are added up.
   double gradient_bytes(ValueIndex v) const {
-    const bool wide = list_.values[v].is_whole() || list_.values[v].element == Element::fp32;
+    const Value& value = list_.values[v];
+    const bool is_added_up = value.is_whole() && !(degree_ == 1 && has_narrow_gradient(list_, v));
+    const bool wide = is_added_up || value.element == Element::fp32;
     return size(v) * (wide ? 4.0 : compute_bytes_);
   }
   double statistics(const Operator& op) const { return statistics_bytes(op, list_, Recompute::none, degree_); }
-  /// A product whose result has an fp32 gradient multiplies a copy of it in its own type.
+  /// A product whose result has an fp32 gradient multiplies a copy of it in its own type, in B and in W.
   double narrow_copy(const Operator& op) const {
     const auto* linear = op.as<op::Linear>();
     if (linear == nullptr || linear->full || !op.output || compute_bytes_ == 4.0) return 0.0;

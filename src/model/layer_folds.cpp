@@ -154,6 +154,21 @@ std::vector<bool> kept_values(const OperatorList& list, Recompute recompute) {
   return kept;
 }
 
+bool has_narrow_gradient(const OperatorList& list, ValueIndex v) {
+  bool is_normalised = false;
+  int products = 0, others = 0;
+  for (const Operator& op : list.operators) {
+    is_normalised = is_normalised || (op.output == v && op.as<op::Norm>() != nullptr);
+    const auto reads = static_cast<int>(std::count(op.inputs.begin(), op.inputs.end(), v));
+    if (op.as<op::Enter>() != nullptr && op.in_place()) continue;
+    const auto* linear = op.as<op::Linear>();
+    // The product of a padded result has an odd number of terms, which devices sum in parts.
+    const bool is_narrow = linear != nullptr && !linear->full && !linear->padded;
+    (is_narrow ? products : others) += reads;
+  }
+  return is_normalised && products == 1 && others == 0 && list.output != v;
+}
+
 double member_part(const Value& value, int degree) {
   if (value.is_whole()) return 1.0;
   const AxisDivision& divided = value.divided;

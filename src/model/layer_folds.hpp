@@ -28,6 +28,11 @@ bool are_samples(const OperatorList& list, ValueIndex v);
 /// again. `Recompute::full` is not asked for: such a layer keeps its input alone.
 std::vector<bool> kept_values(const OperatorList& list, Recompute recompute);
 
+/// Whether the gradient of a value has the type of products where one member has all of a layer: the value is the
+/// result of a norm, and one product alone, not of padded results, gives the gradient. Elsewhere several products, or
+/// members, add to it.
+bool has_narrow_gradient(const OperatorList& list, ValueIndex v);
+
 /// The part of a value that one of `degree` members has where they divide evenly; key heads that several members' query
 /// heads share are there for each of these.
 double member_part(const Value& value, int degree);

@@ -45,6 +45,7 @@ class OperatorModule {
   const Operator& op() const { return place_.fused.op; }
   ValueIndex input(std::size_t i = 0) const { return op().inputs[i]; }
   ValueIndex output() const { return *op().output; }
+  const OperatorList& list() const { return place_.list; }
   const Value& value(ValueIndex v) const { return place_.list.values[v]; }
 
   /// Index in the store of the operator's parameter `i`, and its values.

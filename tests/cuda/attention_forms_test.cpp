@@ -16,25 +16,40 @@ const std::vector<Case> large_heads = {{2, 33, 18, 2, 136, false, true, {17, 18}
                                        {1, 70, 70, 1, 136, true, true, {}, 1, 0.1},
                                        {1, 40, 90, 2, 72, false, true, {}, 2, 0.1}};
 
+/// Source and rows of equal and of unequal lengths, below and above whole tiles; key heads that are shared.
+const std::vector<Case> fast_forms = {{2, 64, 128, 3, 64},
+                                      {1, 130, 70, 2, 64},
+                                      {2, 33, 97, 2, 16},
+                                      {2, 97, 48, 2, 32},
+                                      {1, 49, 145, 4, 24, false, false, {}, 2, 0.3}};
+
+enum class RowEnds {
+  aligned,  ///< rows begin at multiples of 16 bytes, and those of gradients lie as far apart as those of values
+  uneven
+};
+
 /// Buffers of one forward and backward pass on both sides.
 struct Run {
   Gpu& gpu;
   Case c;
+  std::size_t unit, more;  ///< elements behind the rows of values, and how many more behind those of gradients
   DeviceValues<std::int32_t> seen;
   Twin q, k, v, out, log_sum, dout, dq, dk, dv, bias, dbias;
 
-  Run(Gpu& one, const Case& of, DType type, std::uint64_t seed)
+  Run(Gpu& one, const Case& of, DType type, std::uint64_t seed, RowEnds ends = RowEnds::uneven)
       : gpu(one),
         c(of),
+        unit(ends == RowEnds::aligned ? 8 : 1),
+        more(ends == RowEnds::aligned ? 0 : 1),
         seen(gpu, c.seen.empty() ? std::vector<std::int32_t>{0} : c.seen),
-        q(gpu, c.rows(), c.width(), type, {3, 0}),
-        k(gpu, c.key_rows(), c.key_width(), type, {1, 0}),
+        q(gpu, c.rows(), c.width(), type, {3 * unit, 0}),
+        k(gpu, c.key_rows(), c.key_width(), type, {unit, 0}),
         v(gpu, c.key_rows(), c.key_width(), type),
-        out(gpu, c.rows(), c.width(), type, {1, 0}),
+        out(gpu, c.rows(), c.width(), type, {unit, 0}),
         log_sum(gpu, c.rows(), c.heads),
-        dout(gpu, c.rows(), c.width(), type, {2, 0}),
-        dq(gpu, c.rows(), c.width(), type, {5, 0}),
-        dk(gpu, c.key_rows(), c.key_width(), type, {2, 0}),
+        dout(gpu, c.rows(), c.width(), type, {unit + more, 0}),
+        dq(gpu, c.rows(), c.width(), type, {3 * unit + 2 * more, 0}),
+        dk(gpu, c.key_rows(), c.key_width(), type, {unit + more, 0}),
         dv(gpu, c.key_rows(), c.key_width(), type),
         bias(gpu, c.heads, c.distances()),
         dbias(gpu, c.heads, c.distances()) {
@@ -94,6 +109,30 @@ TEST_CASE("attention of other forms on a GPU against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device);
   for (const auto& cases : {crossed_forms, biased_forms, partly_seen_forms, large_heads}) check(gpu, *attention, cases);
+}
+
+TEST_CASE("attention to the rows of something else by what is fastest against the host's") {
+  Gpu gpu;
+  const auto attention = make_cuda_attention(gpu.device);
+  const std::uint64_t seed = fresh_seed();
+  for (const DType type : {DType::bf16, DType::f16}) {
+    for (const Case& c : fast_forms) {
+      CAPTURE(seed, type_name(type), c.samples, c.queries, c.keys, c.heads, c.head_size);
+      Run run(gpu, c, type, seed, RowEnds::aligned);
+      run.run(*attention);
+      run.run_host();
+      // Probabilities may be rounded to the type before they multiply values.
+      const double bound = static_cast<double>(c.group) * (2e-5 + 8 * rounding(type));
+      const double of_keys = bound * std::max(1.0, static_cast<double>(c.queries) / static_cast<double>(c.keys));
+      REQUIRE(largest_error(run.out.device_values(), run.out.host_values()) < 4e-6 + 4 * rounding(type));
+      REQUIRE(largest_error(run.dq.device_values(), run.dq.host_values()) < bound);
+      REQUIRE(largest_error(run.dk.device_values(), run.dk.host_values()) < of_keys);
+      REQUIRE(largest_error(run.dv.device_values(), run.dv.host_values()) < of_keys);
+      for (const auto part : {&Run::out, &Run::dq, &Run::dk, &Run::dv}) {
+        REQUIRE((run.*part).surroundings_are_untouched());
+      }
+    }
+  }
 }
 
 TEST_CASE("a GPU's attention does not read keys that are not seen") {

@@ -55,6 +55,8 @@ const std::vector<AttentionCase> fast_cases{{2, 33, 2, 16},
                                             {1, 33, 2, 24, 1, 0, 33},
                                             {2, 40, 2, 16, 1, 0, 0, 1.0, {13, 9}},
                                             {2, 40, 4, 16, 2, 0, 0, 1.0, {}, false},
+                                            {1, 197, 3, 64, 1, 0, 0, 1.0, {}, false},
+                                            {2, 256, 2, 64, 1, 0, 0, 1.0, {}, false},
                                             {2, 40, 4, 16, 2, 0, 0, 1.0, {}, true, 0.5}};
 
 /// Buffers of one forward and backward pass on both sides.

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
 #include "cuda/cudnn_attention_graphs.hpp"
 
@@ -35,19 +36,26 @@ bool is_taken(const CudnnAttentionShape& shape, const CudnnDescriptor& device, c
 
 int main(int argc, char** argv) {
   // Of queries, keys and values in one matrix, and in matrices of their own.
-  const CudnnAttentionShape gpt2{16, 1024, 12, 64, 12, 0, 36 * 64, 36 * 64, 36 * 64, 12 * 64, CUDNN_DATA_BFLOAT16},
-      odd{2, 33, 3, 80, 3, 0, 9 * 80, 9 * 80, 9 * 80, 3 * 80, CUDNN_DATA_HALF},
-      shared{4, 2048, 32, 128, 8, 0, 32 * 128, 8 * 128, 8 * 128, 32 * 128, CUDNN_DATA_BFLOAT16},
-      odd_shared{2, 65, 6, 80, 2, 0, 10 * 80, 10 * 80, 10 * 80, 6 * 80, CUDNN_DATA_HALF},
-      within{4, 2048, 32, 128, 8, 512, 32 * 128, 8 * 128, 8 * 128, 32 * 128, CUDNN_DATA_BFLOAT16},
-      odd_within{2, 65, 6, 80, 2, 7, 10 * 80, 10 * 80, 10 * 80, 6 * 80, CUDNN_DATA_HALF};
+  constexpr cudnnDataType_t bf16 = CUDNN_DATA_BFLOAT16, fp16 = CUDNN_DATA_HALF;
+  const std::vector<CudnnAttentionShape> shapes = {
+      {16, 1024, 12, 64, 1024, 12, true, 0, 36 * 64, 36 * 64, 36 * 64, 12 * 64, bf16},
+      {2, 33, 3, 80, 33, 3, true, 0, 9 * 80, 9 * 80, 9 * 80, 3 * 80, fp16},
+      {4, 2048, 32, 128, 2048, 8, true, 0, 32 * 128, 8 * 128, 8 * 128, 32 * 128, bf16},
+      {2, 65, 6, 80, 65, 2, true, 0, 10 * 80, 10 * 80, 10 * 80, 6 * 80, fp16},
+      {4, 2048, 32, 128, 2048, 8, true, 512, 32 * 128, 8 * 128, 8 * 128, 32 * 128, bf16},
+      {2, 65, 6, 80, 65, 2, true, 7, 10 * 80, 10 * 80, 10 * 80, 6 * 80, fp16},
+      {64, 512, 12, 64, 512, 12, false, 0, 36 * 64, 36 * 64, 36 * 64, 12 * 64, bf16},
+      {128, 197, 12, 64, 197, 12, false, 0, 36 * 64, 36 * 64, 36 * 64, 12 * 64, bf16},
+      {4, 114, 8, 64, 512, 8, false, 0, 8 * 64, 16 * 64, 16 * 64, 8 * 64, bf16},
+      {2, 97, 4, 24, 35, 2, false, 0, 4 * 24, 4 * 24, 4 * 24, 4 * 24, fp16}};
   bool all = true;
   for (int i = 1; i < argc; ++i) {
     const CudnnDescriptor device = properties(argv[i]);
-    for (const CudnnAttentionShape& shape : {gpt2, odd, shared, odd_shared, within, odd_within}) {
-      std::printf("%s, length %lld, %lld heads of %lld elements, %lld of keys, window %lld\n", argv[i],
-                  static_cast<long long>(shape.length), static_cast<long long>(shape.heads),
-                  static_cast<long long>(shape.head_size), static_cast<long long>(shape.key_heads),
+    for (const CudnnAttentionShape& shape : shapes) {
+      std::printf("%s, length %lld to %lld, %lld heads of %lld elements, %lld of keys, %s, window %lld\n", argv[i],
+                  static_cast<long long>(shape.length), static_cast<long long>(shape.keys),
+                  static_cast<long long>(shape.heads), static_cast<long long>(shape.head_size),
+                  static_cast<long long>(shape.key_heads), shape.causal ? "causal" : "whole",
                   static_cast<long long>(shape.window));
       all = is_taken<CudnnForward>(shape, device, "forward") && all;
       all = is_taken<CudnnBackward>(shape, device, "backward") && all;

@@ -2,6 +2,7 @@
 
 #include "config/read.hpp"
 #include "model/check.hpp"
+#include "model/layer_folds.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 
@@ -25,9 +26,28 @@ TEST_CASE("members hold all of what is whole and equal parts of the rest", "[hel
       CHECK(held(1).stored - held(2).stored == Approx(2.0 * (held(2).stored - held(4).stored)));
       CHECK(held(2).stored >= held(1).stored / 2.0);
       CHECK(held(2).recomputed == Approx(held(1).recomputed / 2.0));
-      CHECK(held(2).stored + held(2).workspace <= held(1).stored + held(1).workspace);
+      // Where one member has all, gradients of norms' results may be narrower.
+      CHECK(held(4).stored + held(4).workspace <= held(2).stored + held(2).workspace);
     }
   }
+}
+
+/// How many norms of a layer have a result whose gradient one product gives alone.
+int narrow_gradients(const Layer& layer) {
+  int narrow = 0;
+  for (const Operator& op : layer.operators.operators) {
+    if (op.as<op::Norm>() != nullptr && has_narrow_gradient(layer.operators, *op.output)) ++narrow;
+  }
+  return narrow;
+}
+
+TEST_CASE("one product alone gives the gradients of GPT-2's norms, but that before the logits", "[held_bytes]") {
+  const Model gpt2 = model_of("gpt2");
+  CHECK(narrow_gradients(gpt2.layers.at(1)) == 2);
+  CHECK(narrow_gradients(gpt2.layers.back()) == 0);
+  // Queries, keys and values are products of their own, as are gate and input.
+  CHECK(narrow_gradients(model_of("vit-small").layers.at(1)) == 1);
+  CHECK(narrow_gradients(model_of("llama-small").layers.at(1)) == 0);
 }
 
 /// Bytes of a sample that the profiler measured of a block of inputs/llama-small.toml on 1, 2 and 4 ranks.
@@ -38,9 +58,9 @@ struct Measured {
 
 TEST_CASE("a block of Llama holds what was measured", "[held_bytes]") {
   const Model model = model_of("llama-small");
-  const std::vector<Measured> all = {{1, 824320, 1131520, 851968, 311296, 69632},
-                                     {2, 543744, 762880, 612352, 221184, 34816},
-                                     {4, 403456, 578560, 568320, 176128, 17408}};
+  const std::vector<Measured> all = {{1, 824320, 1000448, 917504, 311296, 69632},
+                                     {2, 543744, 631808, 557056, 221184, 34816},
+                                     {4, 403456, 447488, 438272, 176128, 17408}};
   for (const Measured& measured : all) {
     INFO("degree " << measured.degree);
     const LayerBytes held = held_bytes(model.layers.at(1).operators, compute_bytes, measured.degree);

@@ -74,12 +74,31 @@ struct CrossEntropySum {
     team.once([&] { finish(row, total, all); });
   }
 
+  PPTRAIN_FUNCTION float sum_of(std::size_t row, float total) const {
+    return targets.is_labelled(row) ? total : __builtin_huge_valf();
+  }
   /// Writes what part 2 yields of the row, from the sums of exp(logit - max) and of the logits.
   PPTRAIN_FUNCTION void finish(std::size_t row, float total, float all) const {
     const std::int64_t target = targets.column(row);
-    row_sum[row] = targets.is_labelled(row) ? total : __builtin_huge_valf();
+    row_sum[row] = sum_of(row, total);
     const float of_class = target >= 0 ? targets.own * static_cast<float>(logits.row(row)[target]) : 0.0f;
     target_logit[row] = of_class + targets.uniform * all;
+  }
+};
+
+/// The gradient of one row's logits: what all of its elements share, and of each what follows from its logit.
+struct RowGradient {
+  float most, factor, own, uniform, inverse_cap;
+  std::int64_t hit;  ///< the column of the target, or -1
+
+  /// The gradient of a logit in another column than `hit`, or with `own` what is there.
+  PPTRAIN_FUNCTION float operator()(float logit, float subtracted) const {
+    return fast_exp(logit - most) * factor - subtracted;
+  }
+  /// d (cap tanh(x / cap)) / dx from the logit that is held within the cap.
+  PPTRAIN_FUNCTION float of_cap(float logit) const {
+    const float part = logit * inverse_cap;
+    return 1.0f - part * part;
   }
 };
 
@@ -90,34 +109,41 @@ struct CrossEntropyGradient {
   const float *row_max, *row_sum;
   LossGradient gradient;
 
+  PPTRAIN_FUNCTION RowGradient of_row(std::size_t row) const { return of_row(row, row_max[row], row_sum[row]); }
+  PPTRAIN_FUNCTION RowGradient of_row(std::size_t row, float most, float sum) const {
+    const float scale = gradient.scale, z_loss = gradient.z_loss;
+    const bool has_z_loss = z_loss != 0.0f && targets.is_labelled(row);
+    const float of_softmax = has_z_loss ? scale * (1.0f + 2.0f * z_loss * (std::log(sum) + most)) : scale;
+    const float uniform = targets.is_labelled(row) ? targets.uniform * scale : 0.0f;
+    return {most,
+            of_softmax / sum,
+            targets.own * scale,
+            uniform,
+            gradient.cap > 0.0f ? 1.0f / gradient.cap : 0.0f,
+            targets.column(row)};
+  }
+
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     T* l = logits.row(row);
-    const float most = row_max[row], sum = row_sum[row], scale = gradient.scale, z_loss = gradient.z_loss;
-    const bool has_z_loss = z_loss != 0.0f && targets.is_labelled(row);
-    const float of_softmax = has_z_loss ? scale * (1.0f + 2.0f * z_loss * (std::log(sum) + most)) : scale;
-    const float factor = of_softmax / sum;
-    const std::int64_t target = targets.column(row);
-    const float own = targets.own * scale;
-    const float uniform = targets.is_labelled(row) ? targets.uniform * scale : 0.0f;
-    const auto hit = static_cast<std::size_t>(target);
+    const RowGradient of = of_row(row);
+    const float own = of.own, uniform = of.uniform;
+    const auto hit = static_cast<std::size_t>(of.hit);
     if (gradient.cap > 0.0f) {
-      const float inverse_cap = 1.0f / gradient.cap;
       return team.for_each(targets.columns, [=](std::size_t c) {
-        const float logit = static_cast<float>(l[c]), part = logit * inverse_cap;
-        const float of_capped = fast_exp(logit - most) * factor - (c == hit ? own + uniform : uniform);
-        store(l[c], of_capped * (1.0f - part * part));
+        const float logit = static_cast<float>(l[c]);
+        store(l[c], of(logit, c == hit ? own + uniform : uniform) * of.of_cap(logit));
       });
     }
     if constexpr (sizeof(T) == sizeof(float)) {
-      team.for_each(targets.columns, [=](std::size_t c) { l[c] = fast_exp(l[c] - most) * factor - uniform; });
+      team.for_each(targets.columns, [=](std::size_t c) { l[c] = of(l[c], uniform); });
       team.once([&] {
-        if (target >= 0) l[target] -= own;
+        if (of.hit >= 0) l[of.hit] -= own;
       });
     } else {
       // Subtracted before it is rounded: near 1, a narrow type has few digits for the difference to 1.
       team.for_each(targets.columns, [=](std::size_t c) {
-        store(l[c], fast_exp(static_cast<float>(l[c]) - most) * factor - (c == hit ? own + uniform : uniform));
+        store(l[c], of(static_cast<float>(l[c]), c == hit ? own + uniform : uniform));
       });
     }
   }

@@ -15,8 +15,10 @@ class EnterModule final : public OperatorModule {
     if (!op().in_place()) pass.parts[output()] = {input(), 0, columns(input()), {}};
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
-    const Matrix gradient = own_gradient(pass, output());
-    group().all_reduce_sum(gradient.f32(), gradient.size());
+    if (group().size() > 1) {
+      const Matrix gradient = own_gradient(pass, output());
+      group().all_reduce_sum(gradient.f32(), gradient.size());
+    }
     if (!op().in_place()) add_gradient(pass, input(), std::move(pass.gradients[output()]));
   }
 };

@@ -13,7 +13,8 @@ std::size_t padded_columns(std::size_t columns, DType type) {
 /// y = x W^T + b. R rows, I inputs and O outputs of this member.
 class LinearModule final : public OperatorModule {
  public:
-  LinearModule(const op::Linear& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  LinearModule(const op::Linear& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind), is_given_alone_(has_narrow_gradient(list(), input())) {}
 
   void forward(Batch& batch, Pass& pass) override {
     const std::size_t width = columns(output());
@@ -35,8 +36,8 @@ class LinearModule final : public OperatorModule {
   }
 
   void backward_input(const Batch& batch, Pass& pass) override {
-    Tensor copy;
-    const Matrix dy = as_factor(pass.gradients[output()].matrix, copy);
+    narrow_gradient(pass);
+    const Matrix dy = pass.gradients[output()].matrix;
     if (fused().before_activation) {
       backward_activation(batch, pass, dy);
     } else {
@@ -46,9 +47,8 @@ class LinearModule final : public OperatorModule {
   }
 
   void backward_weight(const Batch& /*batch*/, Pass& pass) override {
-    Tensor dy, x;
-    const Matrix gradient = as_factor(pass.gradients[output()].matrix, dy);
-    gemm().multiply(Transpose::yes, gradient, Transpose::no, as_factor(pass.matrix(input()), x),
+    Tensor x;
+    gemm().multiply(Transpose::yes, pass.gradients[output()].matrix, Transpose::no, as_factor(pass.matrix(input()), x),
                     store().gradient_matrix(parameter(0)),
                     {.accumulate = store().accumulates(parameter(0)),
                      .bias_gradient = kind_.bias ? store().adding(parameter(1)) : nullptr});
@@ -65,6 +65,14 @@ class LinearModule final : public OperatorModule {
     return kind_.full ? as_type(DType::f32, x, copy) : as_compute(x, copy);
   }
 
+  /// The gradient of the result becomes a copy in the type of this product, where it has another one: B and W both
+  /// multiply it, and nothing else reads it.
+  void narrow_gradient(Pass& pass) const {
+    Tensor copy;
+    as_factor(pass.gradients[output()].matrix, copy);
+    if (copy) pass.gradients[output()] = make_gradient(std::move(copy));
+  }
+
   /// The gradient of the input, added to what others have given of it.
   void add_product(const Batch& batch, Pass& pass, const Matrix& dy) const {
     if (reads_samples()) return;  // nobody asks for their gradient
@@ -74,7 +82,7 @@ class LinearModule final : public OperatorModule {
       gemm().multiply(Transpose::no, dy, Transpose::no, w, sum.matrix, {.accumulate = true});
       return;
     }
-    Tensor dx = new_gradient(batch, input());
+    Tensor dx = is_given_alone_ && group().size() == 1 ? new_value(batch, input()) : new_gradient(batch, input());
     gemm().multiply(Transpose::no, dy, Transpose::no, w, dx);
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
@@ -118,6 +126,7 @@ class LinearModule final : public OperatorModule {
   }
 
   op::Linear kind_;
+  bool is_given_alone_;  ///< whether the gradient of the input is this product's alone
 };
 
 }  // namespace

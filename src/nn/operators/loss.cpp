@@ -21,7 +21,9 @@ class LossModule final : public OperatorModule {
     // Sums and target logits lie side by side, so that one all-reduce serves both.
     s.emplace_back(arena(), 2, logits.rows);
     float *row_max = s[0].f32(), *row_sum = s[1].f32(), *target_logit = row_sum + logits.rows;
-    if (is_divided()) {
+    if (has_gradient_at_once(batch)) {
+      kernels().cross_entropy_at_once(logits, targets(batch), row_max, row_sum, target_logit, form(batch));
+    } else if (is_divided()) {
       kernels().cross_entropy_max(logits, row_max);
       group().all_reduce_max(row_max, logits.rows);
       kernels().cross_entropy_sum(logits, targets(batch), row_max, row_sum, target_logit);
@@ -37,15 +39,23 @@ class LossModule final : public OperatorModule {
   /// The logits become their own gradient.
   void backward_input(const Batch& batch, Pass& pass) override {
     const Matrix logits = pass.matrix(input());
-    kernels().cross_entropy_gradient(logits, targets(batch), statistics(pass)[0].f32(), statistics(pass)[1].f32(),
-                                     {batch.loss_scale, static_cast<float>(batch.loss_form.z_loss), cap_});
+    if (!has_gradient_at_once(batch)) {
+      kernels().cross_entropy_gradient(logits, targets(batch), statistics(pass)[0].f32(), statistics(pass)[1].f32(),
+                                       form(batch));
+    }
     Gradient gradient = make_gradient(std::move(pass.values[input()]));
     gradient.matrix = logits;
     add_gradient(pass, input(), std::move(gradient));
   }
 
  private:
-  bool is_divided() const { return !value(input()).is_whole(); }
+  bool is_divided() const { return !value(input()).is_whole() && group().size() > 1; }
+  /// Whether forward makes the gradient as well: the logits are read while they are in a cache, and nothing else reads
+  /// them.
+  bool has_gradient_at_once(const Batch& batch) const { return !is_divided() && batch.use != BatchUse::evaluation; }
+  LossGradient form(const Batch& batch) const {
+    return {batch.loss_scale, static_cast<float>(batch.loss_form.z_loss), cap_};
+  }
   Targets targets(const Batch& batch) const {
     return batch.loss_form.targets(batch.targets, is_divided() ? part(input()).begin : 0, value(input()).columns);
   }

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "nn/operators/modules.hpp"
 
 namespace pptrain {
@@ -27,17 +29,20 @@ class NormModule final : public OperatorModule {
     // The products behind need the result for the gradients of their weights, which those of heads do not feed.
     const bool again = !of_heads() && makes_again();
     Tensor normalised = again ? new_value(batch, output()) : Tensor();
-    Tensor dx = new_gradient(batch, input());
-    const Matrix residual = pass.gradients[input()] ? pass.gradients[input()].matrix : Matrix();
+    const Gradient given = std::exchange(pass.gradients[input()], {});
+    const Matrix residual = given ? given.matrix : Matrix();
+    // The sum takes the place of what others have given, unless one of them still reads it.
+    const bool in_place = given && given.is_own();
+    Gradient dx = in_place ? given : make_gradient(new_gradient(batch, input()));
     float* dgain = store().adding(parameter(0));
     float* doffset = has_offset() ? store().adding(parameter(1)) : nullptr;
     Tensor partial;
     if (of_heads() && group().size() > 1) partial = zeros(dgain, doffset);
     kernels().norm_backward(kind_.form, in_rows(pass.gradients[output()].matrix), x, mean(statistics(pass)),
-                            rstd(statistics(pass)), weight(0), offset(), residual, in_rows(dx), dgain, doffset,
+                            rstd(statistics(pass)), weight(0), offset(), residual, in_rows(dx.matrix), dgain, doffset,
                             again ? Matrix(normalised) : Matrix());
     if (partial) add_partial(partial);
-    pass.gradients[input()] = make_gradient(std::move(dx));
+    pass.gradients[input()] = std::move(dx);
     if (again) pass.values[output()] = std::move(normalised);
   }
 
