@@ -96,7 +96,8 @@ TEST_CASE("computed bytes of layers are those that are measured", "[np2]") {
           // Statistics of a head take less than what an array is rounded up to.
           CHECK(std::abs(computed.stored - held->stored) <= 0.01 * held->stored + 4096.0);
           CHECK(std::abs(computed.recomputed - held->recomputed) <= 0.01 * held->recomputed);
-          // Post-norm blocks (BERT) keep the gradient of a sum from B to W, which is not counted. Arrays are rounded up.
+          // Post-norm blocks (BERT) keep the gradient of a sum from B to W, which is not counted. Arrays are rounded
+          // up.
           CHECK(std::abs(computed.deferred - held->deferred) <= 0.15 * held->deferred + 256.0);
           const double running = held->stored + held->workspace;
           CHECK(std::abs(computed.stored + computed.workspace - running) <= 0.15 * running);
