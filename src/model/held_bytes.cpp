@@ -66,7 +66,6 @@ class Gradients {
 
 /// Whether the module of an operator reads the gradient of its result in W.
 bool weight_reads_gradient(const Operator& op) {
-  if (const auto* sum = op.as<op::Addition>()) return sum->bias;
   return op.as<op::Linear>() != nullptr || op.as<op::ExpertLinear>() != nullptr ||
          op.as<op::Convolution>() != nullptr || op.as<op::Embedding>() != nullptr ||
          op.as<op::ClassToken>() != nullptr || op.as<op::Places>() != nullptr;

@@ -68,14 +68,11 @@ class AddModule final : public OperatorModule {
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const Gradient gradient = pass.gradients[output()];
+    // The bias's is summed here, in fp32: until W, products keep a narrower copy alone.
+    if (kind_.bias) kernels().add_column_sums(gradient.matrix, store().adding(parameter(0)));
     add_gradient(pass, input(0), gradient);
     add_gradient(pass, input(1), gradient);
   }
-  void backward_weight(const Batch& /*batch*/, Pass& pass) override {
-    // The gradient is summed in fp32, where products may have a narrower copy.
-    if (kind_.bias) kernels().add_column_sums(pass.gradients[output()].matrix, store().adding(parameter(0)));
-  }
-  bool weight_reads_gradient() const override { return kind_.bias; }
 
  private:
   op::Addition kind_;
