@@ -5,7 +5,7 @@ set -uo pipefail
 folder=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 source=$folder/source
 logs=${PPTRAIN_GPU_LOGS:-$folder/logs}
-parts=(smoke correct memcheck racecheck speed speed-large tune)
+parts=(smoke correct memcheck racecheck speed speed-large models tune)
 
 usage() {
   cat <<USAGE
@@ -15,6 +15,7 @@ Usage: gpu.sh PART...
   memcheck  compute-sanitizer's, on all tests of kernels, products, attention, layers and models
   racecheck compute-sanitizer's, on the tests of kernels that are tagged [cuda]: rows, norms, sums, optimizers
   speed, speed-large     GPT-2 124M, and 1.5B, in bf16 beside PyTorch
+  models    BERT-base, ViT-base and a Llama of a billion parameters in bf16: steps and memory, predicted and measured
   tune      a small job without and with CUDA graphs
 Logs: PPTRAIN_GPU_LOGS (default: FOLDER/logs). With PPTRAIN_GPU_REHEARSAL=1 the host stands for the GPU.
 USAGE
@@ -97,7 +98,7 @@ sanitize() {
 }
 
 part_memcheck() { sanitize "$of_one_rank" memcheck; }
-# It fails of itself within cuBLASLt, which graphs call.
+# racecheck itself fails within cuBLASLt, which the tests of graphs call.
 part_racecheck() { sanitize '[cuda]~[large]~*graphs*~*rows of calls*' racecheck --kernel-name kns=pptrain; }
 
 # compare MODEL [OPTION...]
@@ -107,6 +108,21 @@ compare() {
 
 part_speed() { compare 124M --rounds 2 --steps 6; }
 part_speed_large() { compare 1.5B --rounds 1 --steps 5 --batch 64; }
+
+# train_model MODEL JOB BATCH MICRO_BATCH [OPTION...]: a folder of source/benchmarks/gpu/models, the data of inputs/JOB.toml.
+train_model() {
+  step "$1" 150 'iteration .*measured' mpirun -np 1 pptrain "$source/inputs/$2.toml" --steps 8 --set "job.device=$device" \
+    --set "job.output=$logs/outputs" --set training.precision=bf16 --set "model.from=$source/benchmarks/gpu/models/$1" \
+    --set "training.global_batch_size=$3" --set "training.micro_batch_size=$4" --set parallelism.schedule=1f1b \
+    --set parallelism.recompute=none --set checkpoint.at_end=false "${@:5}"
+  grep -aE '^  memory .*measured' "$logs/$1.log" || true
+}
+
+part_models() {
+  train_model bert-base bert-small 128 64 --set training.sequence_length=512
+  train_model vit-base vit-small 256 128
+  train_model llama-1b llama-small 16 8 --set training.sequence_length=2048
+}
 
 part_tune() {
   local graphs
@@ -141,6 +157,7 @@ for part in "$@"; do
     racecheck) part_racecheck ;;
     speed) part_speed ;;
     speed-large) part_speed_large ;;
+    models) part_models ;;
     tune) part_tune ;;
   esac
 done

@@ -32,7 +32,7 @@ struct BFloat16 {
   /// The bits of the nearest bf16.
   PPTRAIN_FUNCTION static std::uint16_t round(float value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    // One instruction, with the same bits but for NaN, of which there is one alone.
+    // The instruction gives the same bits but for NaN, of which it knows one alone.
     std::uint16_t nearest;
     asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
     return nearest;

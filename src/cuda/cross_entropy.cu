@@ -10,15 +10,29 @@ using namespace kernels;
 
 namespace {
 
-/// f(value) for a row's values that this thread of the block visits, loaded in packs of N.
+/// f(values) for a row's values that this thread of the block visits: arrays of N neighbours, loaded together, and of
+/// one each at the row's end.
 template <unsigned N, class T, class F>
-PPTRAIN_FUNCTION void visit_values(const T* row, std::size_t columns, unsigned thread, unsigned threads, const F& f) {
+PPTRAIN_FUNCTION void visit_packs(const T* row, std::size_t columns, unsigned thread, unsigned threads, const F& f) {
   const std::size_t packs = columns / N;
   for (std::size_t p = thread; p < packs; p += threads) {
     const Pack<T, N> pack(row + p * N);
-    for (unsigned e = 0; e < N; ++e) f(static_cast<float>(pack.values[e]));
+    float values[N];
+    for (unsigned e = 0; e < N; ++e) values[e] = static_cast<float>(pack.values[e]);
+    f(values);
   }
-  for (std::size_t c = packs * N + thread; c < columns; c += threads) f(static_cast<float>(row[c]));
+  for (std::size_t c = packs * N + thread; c < columns; c += threads) {
+    const float values[1] = {static_cast<float>(row[c])};
+    f(values);
+  }
+}
+
+/// f(value) for each of them.
+template <unsigned N, class T, class F>
+PPTRAIN_FUNCTION void visit_values(const T* row, std::size_t columns, unsigned thread, unsigned threads, const F& f) {
+  visit_packs<N>(row, columns, thread, threads, [&](const auto& values) {
+    for (const float value : values) f(value);
+  });
 }
 
 /// The largest value of a row, for all threads of the block.
@@ -71,12 +85,12 @@ struct RunningSum {
   float most = -__builtin_huge_valf(), total = 0;
 
   template <unsigned N>
-  PPTRAIN_FUNCTION void add(const float* values) {
+  PPTRAIN_FUNCTION void add(const float (&values)[N]) {
     float next = most;
-    for (unsigned e = 0; e < N; ++e) next = Larger()(next, values[e]);
+    for (const float value : values) next = Larger()(next, value);
     total *= fast_exp(most - finite(next));
     most = next;
-    for (unsigned e = 0; e < N; ++e) total += fast_exp(values[e] - finite(most));
+    for (const float value : values) total += fast_exp(value - finite(most));
   }
   /// The sum where `largest` is the largest of more logits than these.
   PPTRAIN_FUNCTION float below(float largest) const { return total * fast_exp(most - finite(largest)); }
@@ -86,7 +100,7 @@ struct RunningSum {
   PPTRAIN_FUNCTION static float finite(float most) { return most == -__builtin_huge_valf() ? 0.0f : most; }
 };
 
-/// Of a row that is whole: its largest logit and the sum that belongs to it, for all threads of the block.
+/// The largest logit of a row that is whole, and the sum that belongs to it, for all threads of the block.
 struct RowStatistics {
   float most, total;
 };
@@ -96,21 +110,12 @@ template <unsigned N, class T>
 PPTRAIN_FUNCTION RowStatistics statistics_of_row(const bodies::CrossEntropyMax<T>& largest,
                                                  const bodies::CrossEntropySum<T>& sums, std::size_t row,
                                                  unsigned thread, unsigned threads, float* scratch) {
-  const T* logits = largest.logits.row(row);
-  const std::size_t columns = largest.columns, packs = columns / N;
   RunningSum running;
   float all = 0;
-  for (std::size_t p = thread; p < packs; p += threads) {
-    const Pack<T, N> pack(logits + p * N);
-    float values[N];
-    for (unsigned e = 0; e < N; ++e) all += values[e] = static_cast<float>(pack.values[e]);
-    running.template add<N>(values);
-  }
-  for (std::size_t c = packs * N + thread; c < columns; c += threads) {
-    const auto value = static_cast<float>(logits[c]);
-    all += value;
-    running.template add<1>(&value);
-  }
+  visit_packs<N>(largest.logits.row(row), largest.columns, thread, threads, [&](const auto& values) {
+    for (const float value : values) all += value;
+    running.add(values);
+  });
   const float most = combine_block(running.most, -__builtin_huge_valf(), thread, threads, scratch, Larger());
   const float total = combine_block(running.below(most), 0.0f, thread, threads, scratch, Plus());
   if (sums.targets.uniform != 0.0f) all = combine_block(all, 0.0f, thread, threads, scratch, Plus());
@@ -191,8 +196,8 @@ struct SoftCapPacks {
   }
 };
 
-/// A row of 8192 columns or more occupies these; with more of them the last packs of a row leave too many idle.
-unsigned threads_for(std::size_t columns) { return columns < 8192 ? 256U : 512U; }
+/// Threads for a row: `most` where it is long.
+unsigned threads_for(std::size_t columns, unsigned most = 512U) { return columns < 8192 ? 256U : most; }
 
 }  // namespace
 
@@ -246,8 +251,8 @@ void CudaKernels::cross_entropy_at_once(const Matrix& logits, const Targets& tar
     using T = decltype(element);
     const auto rows = read_rows<T>(logits);
     const bodies::ShardTargets of_rows{targets, logits.columns};
-    // Few blocks at a time, so that their rows stay in the cache.
-    launch(device_.stream(), num_blocks(logits.rows), logits.columns < 8192 ? 256U : most_threads, 0,
+    // Large blocks are few at a time, so that their rows stay in the cache.
+    launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns, most_threads), 0,
            are_aligned({&logits}) ? losses_of_rows<pack_of<T>(), T> : losses_of_rows<1, T>,
            bodies::CrossEntropyMax<T>{rows, row_max, logits.columns},
            bodies::CrossEntropySum<T>{rows, of_rows, row_max, row_sum, target_logit},

@@ -25,8 +25,8 @@ using namespace cuda;
 
 /// Before 9.10.2, cuDNN's backward pass is wrong for some sizes (release notes of 9.10.2).
 constexpr std::size_t oldest_version = 91002;
-/// Up to this version, its backward pass needs a mask of padding where the number of keys is no multiple of 128
-/// (NVIDIA's front end adds one).
+/// The last version whose backward pass needs a mask of padding where the number of keys is no multiple of 128, as
+/// NVIDIA's front end adds one.
 constexpr std::size_t last_with_whole_tiles = 91500;
 /// Tensors of a graph.
 constexpr std::size_t most_pointers = 64;
@@ -176,7 +176,7 @@ void CudnnAttentionOfDevice::forward(const AttentionForm& form, const Matrix& q,
   pointers[graph.log_sum] = log_sum;
   const Buffer scratch(workspace, plan->workspace_bytes());
   std::vector<Scalar> scalars{{graph.scale, form.scale}};
-  if (form.causal) scalars.push_back({graph.lowest, lowest});
+  if (graph.lowest) scalars.push_back({*graph.lowest, lowest});
   if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
   run(&forward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
 }
@@ -211,7 +211,7 @@ void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q
   }
   const Buffer scratch(workspace, plan->workspace_bytes());
   std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.one, 1.0F}};
-  if (form.causal) scalars.push_back({graph.lowest, lowest});
+  if (graph.lowest) scalars.push_back({*graph.lowest, lowest});
   if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
   run(&backward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
 }

@@ -60,16 +60,16 @@ class Scores {
     graph_.pointwise(mode, y, x, b);
     return y;
   }
-  /// x where the query sees the key, else `lowest`: in causal attention one that is not behind it, nor `window`
-  /// positions or more before it.
-  CudnnTensor seen(bool causal, CudnnTensor x, CudnnTensor lowest, std::optional<CudnnTensor> window) {
-    if (!causal) return x;
+  /// x where the query sees the key, else `lowest`, which causal attention has: a key that is not behind the query, nor
+  /// `window` positions or more before it.
+  CudnnTensor seen(CudnnTensor x, std::optional<CudnnTensor> lowest, std::optional<CudnnTensor> window) {
+    if (!lowest) return x;
     const CudnnTensor query = index(x, 2), key = index(x, 3);
-    const CudnnTensor before = select(CUDNN_POINTWISE_CMP_GE, query, key, x, lowest);
+    const CudnnTensor before = select(CUDNN_POINTWISE_CMP_GE, query, key, x, *lowest);
     if (!window) return before;
     const CudnnTensor row = index(before, 2), column = index(before, 3), end = tensor();
     graph_.pointwise(CUDNN_POINTWISE_ADD, end, column, *window);
-    return select(CUDNN_POINTWISE_CMP_GT, end, row, before, lowest);
+    return select(CUDNN_POINTWISE_CMP_GT, end, row, before, *lowest);
   }
   CudnnTensor transposed(CudnnTensor x, cudnnDataType_t type) {
     const CudnnTensor y = graph_.inner(type, shapes_.scores_transposed(), shapes_.packed_scores_transposed());
@@ -106,12 +106,12 @@ CudnnForward::CudnnForward(const CudnnAttentionShape& s) {
   k = graph.real(s.type, shapes.key_heads_transposed(), shapes.in_matrix_transposed(s.k_stride, s.keys));
   v = graph.real(s.type, shapes.key_heads(), shapes.in_matrix(s.v_stride, s.keys));
   scale = graph.scalar();
-  lowest = graph.scalar();
+  if (s.causal) lowest = graph.scalar();
   if (s.window != 0) window = graph.scalar();
   out = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride, s.length));
   log_sum = graph.real(fp32, shapes.rows(), shapes.packed_rows());
 
-  const CudnnTensor scores = on.seen(s.causal, on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale), lowest, window);
+  const CudnnTensor scores = on.seen(on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale), lowest, window);
   const CudnnTensor largest = row(), sum = row(), log = row(), probabilities = on.tensor(s.type);
   graph.reduce(CUDNN_REDUCE_TENSOR_MAX, largest, scores);
   const CudnnTensor exponentials = on.apply(CUDNN_POINTWISE_EXP, on.apply(CUDNN_POINTWISE_SUB, scores, largest));
@@ -132,7 +132,7 @@ CudnnBackward::CudnnBackward(const CudnnAttentionShape& s) {
   dout = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride, s.length));
   log_sum = graph.real(fp32, shapes.rows(), shapes.packed_rows());
   scale = graph.scalar();
-  lowest = graph.scalar();
+  if (s.causal) lowest = graph.scalar();
   if (s.window != 0) window = graph.scalar();
   one = graph.scalar();
   dq = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.q_stride, s.length));
@@ -153,7 +153,7 @@ CudnnBackward::CudnnBackward(const CudnnAttentionShape& s) {
   graph.pointwise(CUDNN_POINTWISE_MUL, delta, mixed_sum, one);
 
   const CudnnTensor scores = on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale);
-  const CudnnTensor shifted = on.seen(s.causal, on.apply(CUDNN_POINTWISE_SUB, scores, log_sum), lowest, window);
+  const CudnnTensor shifted = on.seen(on.apply(CUDNN_POINTWISE_SUB, scores, log_sum), lowest, window);
   const CudnnTensor probabilities = on.apply(CUDNN_POINTWISE_EXP, shifted);
   graph.multiply(dv_parts.value_or(dv), on.transposed(probabilities, s.type), dout);
   if (dv_parts) graph.reduce(CUDNN_REDUCE_TENSOR_ADD, dv, *dv_parts);

@@ -22,8 +22,8 @@ struct CudnnAttentionShape {
 /// softmax(scale q k^T) v over the keys that are seen, and the log of the sum of exponentials.
 struct CudnnForward {
   CudnnGraph graph;
-  CudnnTensor q, k, v, scale, lowest, out, log_sum;
-  std::optional<CudnnTensor> window;  ///< a scalar, where there is one
+  CudnnTensor q, k, v, scale, out, log_sum;
+  std::optional<CudnnTensor> lowest, window;  ///< scalars of causal attention, of one with a window
 
   explicit CudnnForward(const CudnnAttentionShape& shape);
 };
@@ -31,8 +31,8 @@ struct CudnnForward {
 /// The gradients of q, k and v (Dao et al., arXiv:2205.14135, algorithm 4).
 struct CudnnBackward {
   CudnnGraph graph;
-  CudnnTensor q, k, v, out, dout, log_sum, scale, lowest, one, dq, dk, dv;
-  std::optional<CudnnTensor> window;
+  CudnnTensor q, k, v, out, dout, log_sum, scale, one, dq, dk, dv;
+  std::optional<CudnnTensor> lowest, window;
   CudnnTensor delta, dq_sums;  ///< scratch in fp32: (samples, heads, length), and with head_size; dq_sums zero before
   /// Scratch (samples, heads, length, head_size): the gradients by query head, where these share key heads.
   std::optional<CudnnTensor> dk_parts, dv_parts;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/layer_folds.hpp"
+#include "model/kept_values.hpp"
 
 namespace pptrain {
 namespace {

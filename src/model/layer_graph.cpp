@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "model/kept_values.hpp"
 #include "model/layer_folds.hpp"
 
 namespace pptrain {

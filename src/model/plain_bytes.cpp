@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "model/layer_folds.hpp"
+#include "model/kept_values.hpp"
 
 namespace pptrain {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "model/layer_folds.hpp"
+#include "model/kept_values.hpp"
 #include "nn/operator_layer.hpp"
 #include "nn/recomputed.hpp"
 

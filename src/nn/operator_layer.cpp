@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "model/layer_folds.hpp"
+#include "model/kept_values.hpp"
 
 namespace pptrain {
 

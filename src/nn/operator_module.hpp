@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/layer_folds.hpp"
+#include "model/kept_values.hpp"
 #include "nn/fusions.hpp"
 #include "nn/pass.hpp"
 

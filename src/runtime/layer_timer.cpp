@@ -6,7 +6,7 @@
 
 #include "base/random.hpp"
 #include "base/timing.hpp"
-#include "model/layer_folds.hpp"
+#include "model/kept_values.hpp"
 #include "nn/layer.hpp"
 #include "optim/optimizer.hpp"
 #include "runtime/execute/session.hpp"

@@ -2,7 +2,7 @@
 
 #include "config/read.hpp"
 #include "model/check.hpp"
-#include "model/layer_folds.hpp"
+#include "model/kept_values.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 
@@ -26,7 +26,7 @@ TEST_CASE("members hold all of what is whole and equal parts of the rest", "[hel
       CHECK(held(1).stored - held(2).stored == Approx(2.0 * (held(2).stored - held(4).stored)));
       CHECK(held(2).stored >= held(1).stored / 2.0);
       CHECK(held(2).recomputed == Approx(held(1).recomputed / 2.0));
-      // Where one member has all, gradients of norms' results may be narrower.
+      // Gradients of norms' results may be narrower where one member has all of a layer.
       CHECK(held(4).stored + held(4).workspace <= held(2).stored + held(2).workspace);
     }
   }

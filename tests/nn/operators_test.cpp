@@ -9,7 +9,7 @@
 #include "model/chain.hpp"
 #include "model/dropout.hpp"
 #include "model/families/families.hpp"
-#include "model/layer_folds.hpp"
+#include "model/kept_values.hpp"
 #include "model/layer_graph.hpp"
 #include "nn/operator_layer.hpp"
 #include "plain_operators.hpp"

@@ -68,7 +68,7 @@ class AddModule final : public OperatorModule {
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const Gradient gradient = pass.gradients[output()];
-    // The bias's is summed here, in fp32: until W, products keep a narrower copy alone.
+    // The gradient of the bias is summed here, in fp32: until W, products keep a narrower copy alone.
     if (kind_.bias) kernels().add_column_sums(gradient.matrix, store().adding(parameter(0)));
     add_gradient(pass, input(0), gradient);
     add_gradient(pass, input(1), gradient);
