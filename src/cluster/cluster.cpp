@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "base/error.hpp"
 
@@ -143,6 +144,22 @@ std::vector<Uplink> Cluster::uplinks(DeviceId from, DeviceId to) const {
     int& deeper = climbs ? s : t;
     add(num_nodes_ + deeper, climbs ? Uplink::Direction::up : Uplink::Direction::down, switches[deeper].uplink);
     deeper = switch_parent_[deeper];
+  }
+  return passed;
+}
+
+std::vector<Uplink> Cluster::ring_uplinks(const std::vector<DeviceId>& group) const {
+  std::map<int, DeviceId> nodes;  // one device of each
+  for (const DeviceId device : group) nodes.try_emplace(node_of(device), device);
+  std::vector<Uplink> passed;
+  if (nodes.size() < 2) return passed;
+  std::set<std::pair<int, Uplink::Direction>> known;
+  DeviceId before = nodes.rbegin()->second;
+  for (const auto& [node, device] : nodes) {
+    for (const Uplink& uplink : uplinks(before, device)) {
+      if (known.insert({uplink.owner, uplink.direction}).second) passed.push_back(uplink);
+    }
+    before = device;
   }
   return passed;
 }

@@ -115,6 +115,9 @@ class Cluster {
   Link path(DeviceId a, DeviceId b) const;
   /// The uplinks with a bandwidth that a transfer passes; none inside a node.
   std::vector<Uplink> uplinks(DeviceId from, DeviceId to) const;
+  /// The uplinks with a bandwidth that a ring of the group passes, each once; none inside a node. The ring has the
+  /// devices of a node one after another, and those of a switch where nodes are in the order of their switches.
+  std::vector<Uplink> ring_uplinks(const std::vector<DeviceId>& group) const;
   /// Smallest bandwidth and largest latency over all pairs of a group of distinct devices, in
   /// O(group + switches) times the depth of the tree. A group of one is infinitely fast.
   Link slowest_link(const std::vector<DeviceId>& group) const;

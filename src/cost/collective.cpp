@@ -34,7 +34,7 @@ TwoLevelSum two_level_sum(const Cluster& cluster, const std::vector<DeviceId>& g
     within = std::max(within, all_reduce_seconds(cluster, devices, bytes));
     leaders.push_back(devices.front());
   }
-  return {within, all_reduce_seconds(cluster, leaders, bytes)};
+  return {within, all_reduce_seconds(cluster, leaders, bytes), leaders.size()};
 }
 
 double TwoLevelSum::seconds(double buckets) const {

@@ -6,6 +6,7 @@ namespace pptrain {
 
 ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool gathers)
     : instance_(instance), parts_(parts) {
+  for (const StagePart& part : parts.all()) bandwidths_.push_back(tensor_bandwidth(instance, part));
   for (const StageParts::Boundary& boundary : parts.boundaries()) {
     const PassSeconds pass = repartition_seconds(instance, boundary);
     between_ += PhaseSeconds{pass.forward, pass.backward, 0.0, pass.backward};
@@ -25,7 +26,7 @@ ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool g
 
 std::array<TaskPrice, num_phases> ChunkTimes::of_replica(int replica) const {
   const StagePart& part = parts_.all().front();
-  const ReplicaGroup group = replica_group(instance_.cluster, part, replica);
+  const ReplicaGroup group = replica_group_with(bandwidths_.front(), instance_, part, replica);
   return together(computing_seconds(instance_, part, group), tensor_phase_seconds(instance_, part, group),
                   offload_seconds(part, replica));
 }
@@ -42,7 +43,9 @@ std::array<TaskPrice, num_phases> ChunkTimes::of_stage() const {
     offload += slowest_offload;
     PhaseSeconds slowest = {};
     PhaseSeconds collectives = {};
-    for (const ReplicaGroup& group : replica_groups(instance_.cluster, part)) {
+    for (ReplicaGroup& group : replica_groups(instance_.cluster, part)) {
+      const double bandwidth = bandwidths_[static_cast<std::size_t>(&part - parts_.all().data())];
+      group.link.bandwidth = std::min(group.link.bandwidth, bandwidth);
       const PhaseSeconds own = computing_seconds(instance_, part, group);
       const PhaseSeconds more = tensor_phase_seconds(instance_, part, group);
       for (std::size_t i = 0; i < own.size(); ++i) {

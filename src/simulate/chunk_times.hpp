@@ -29,6 +29,7 @@ class ChunkTimes {
   const Instance& instance_;
   const StageParts& parts_;
   PhaseSeconds between_ = {};
+  std::vector<double> bandwidths_;  // `tensor_bandwidth` of each part
 };
 
 }  // namespace pptrain

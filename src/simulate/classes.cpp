@@ -2,7 +2,11 @@
 
 #include <array>
 #include <bit>
+#include <map>
+#include <set>
 #include <unordered_map>
+
+#include "simulate/collectives.hpp"
 
 namespace pptrain {
 namespace {
@@ -84,6 +88,7 @@ ProgramClasses::ProgramClasses(const Cluster& cluster, const Programs& sample, c
     : shift_(std::move(shift)) {
   find_ways(cluster, sample);
   find_groups(sample, gathers);
+  find_collectives(prices.reductions());
   start(sample, prices);
   while (refine(prices, gathers)) {
   }
@@ -92,7 +97,7 @@ ProgramClasses::ProgramClasses(const Cluster& cluster, const Programs& sample, c
 int ProgramClasses::link(const Uplink& uplink) {
   const auto [entry, is_new] =
       link_index_.try_emplace({shift_.first_owner(uplink.owner), uplink.direction}, static_cast<int>(links_.size()));
-  if (is_new) links_.push_back({uplink.link.bandwidth, {}});
+  if (is_new) links_.push_back({uplink.link.bandwidth, {}, {}});
   return entry->second;
 }
 
@@ -142,6 +147,23 @@ void ProgramClasses::find_groups(const Programs& sample, ReceivedGathers& gather
   }
 }
 
+void ProgramClasses::find_collectives(const std::vector<PricedCollective>& collectives) {
+  for (std::size_t c = 0; c < collectives.size(); ++c) {
+    std::vector<int>& own = links_of_.emplace_back();
+    for (const UplinkBytes& passed : collectives[c].uplinks) {
+      const int number = link(passed.uplink);
+      std::vector<WayLink::CollectiveUse>& uses = links_[number].collectives;
+      const double bytes = passed.bytes * collectives[c].stands_for / shift_.num_owners(passed.uplink.owner);
+      if (std::find(own.begin(), own.end(), number) == own.end()) {
+        own.push_back(number);
+        uses.push_back({static_cast<int>(c), bytes});
+      } else {
+        uses.back().bytes += bytes;
+      }
+    }
+  }
+}
+
 void ProgramClasses::start(const Programs& sample, const Prices& prices) {
   classes_.programs = partition(sample.size(), [&](int p, Signature& signature) {
     signature.push_back(sample[p].stage.value);
@@ -176,6 +198,7 @@ bool ProgramClasses::refine(const Prices& prices, const ReceivedGathers& gathers
     }
     std::sort(signature.begin(), signature.end());
     signature.push_back(link_classes_.of[l]);
+    add_signature(signature, links_[l]);
   });
   Partition ways = partition(ways_.size(), [&](int w, Signature& signature) {
     signature.insert(signature.end(), {way_classes_.of[w], programs().of[ways_[w].from], programs().of[ways_[w].to]});
@@ -212,6 +235,9 @@ void ProgramClasses::refine_groups(const Prices& prices, const ReceivedGathers& 
     add(signature, what.seconds);
     add(signature, what.buffer_bytes);
     add(signature, what.bucket_bytes);
+    std::set<int> links;
+    for (const int l : links_of_[c]) links.insert(link_classes_.of[l]);
+    signature.insert(signature.end(), links.begin(), links.end());
   });
   classes_.lanes = partition(on_lane.size(), [&](int lane, Signature& signature) {
     for (const int c : on_lane[lane]) signature.push_back(classes_.collectives.of[c]);
@@ -233,9 +259,30 @@ void ProgramClasses::add_signature(Signature& signature, int program, const Pric
   }
 }
 
-std::vector<int> ProgramClasses::add_routes(Network& network) const {
+/// The bytes of collectives of each class.
+void ProgramClasses::add_signature(Signature& signature, const WayLink& link) const {
+  std::map<int, double> bytes;
+  for (const WayLink::CollectiveUse& use : link.collectives) {
+    bytes[classes_.collectives.of[use.collective]] += use.bytes;
+  }
+  for (const auto& [type, passing] : bytes) {
+    signature.push_back(type);
+    add(signature, passing);
+  }
+}
+
+/// Bytes of all collectives of a class that pass a link.
+double ProgramClasses::bytes_of_collectives(int type, int link) const {
+  double bytes = 0.0;
+  for (const WayLink::CollectiveUse& use : links_[link].collectives) {
+    bytes += classes_.collectives.of[use.collective] == type ? use.bytes : 0.0;
+  }
+  return bytes;
+}
+
+ProgramClasses::Routes ProgramClasses::add_routes(const Prices& prices, Network& network) const {
   std::vector<int> links;
-  std::vector<int> routes;
+  Routes routes;
   for (const int l : link_classes_.first) links.push_back(network.add_link(links_[l].bandwidth));
   for (int type = 0; type < way_classes_.num(); ++type) {
     const Way& way = ways_[way_classes_.first[type]];
@@ -243,11 +290,21 @@ std::vector<int> ProgramClasses::add_routes(Network& network) const {
     for (const int l : way.links) {
       const auto known = [&](const Network::LinkUse& use) { return use.link == links[link_classes_.of[l]]; };
       if (std::any_of(uses.begin(), uses.end(), known)) continue;
-      int flows = 0;
-      for (const WayLink::Use& use : links_[l].uses) flows += way_classes_.of[use.way] == type ? use.ways : 0;
+      double flows = 0.0;
+      for (const WayLink::Use& use : links_[l].uses) flows += way_classes_.of[use.way] == type ? use.ways : 0.0;
       uses.push_back({links[link_classes_.of[l]], flows});
     }
-    routes.push_back(network.add_route(way.path, std::move(uses)));
+    routes.of_ways.push_back(network.add_route(way.path, std::move(uses)));
+  }
+  for (int type = 0; type < classes_.collectives.num(); ++type) {
+    const PricedCollective& collective = prices.reductions()[type];
+    std::map<int, double> bytes;  // by class of links
+    for (const int l : links_of_[classes_.collectives.first[type]]) {
+      bytes[link_classes_.of[l]] = bytes_of_collectives(type, l);
+    }
+    std::vector<Network::LinkUse> uses;
+    for (const auto& [link, passing] : bytes) uses.push_back({links[link], passing});
+    routes.of_collectives.push_back(uses.empty() ? -1 : add_collective_route(network, collective, std::move(uses)));
   }
   return routes;
 }

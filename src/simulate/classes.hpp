@@ -19,9 +19,10 @@ namespace pptrain {
 ///
 /// Classes are refined until they are equitable: programs of a class have the same stage and prices, exchange the same
 /// in the same order with programs of the same classes on ways of the same classes, and meet programs of the same
-/// classes in tasks and collectives; ways of a class pass links of the same classes; each link of a class is passed by
-/// as many ways of each class. As long as the members of each class have done the same, the max-min fair rates, which
-/// are unique, are equal within the classes of ways, so that they go on doing the same.
+/// classes in tasks and collectives; ways and collectives of a class pass links of the same classes; each link of a
+/// class is passed by as many ways and by as many bytes of collectives of each class. As long as the members of each
+/// class have done the same, the max-min fair rates, which are unique, are equal within the classes of ways, so that
+/// they go on doing the same.
 class ProgramClasses {
  public:
   /// `sample`: all programs, of one micro-batch, or those of representatives by `shift`; `prices` and `gathers` are
@@ -32,8 +33,14 @@ class ProgramClasses {
   const SimulatedClasses& all() const { return classes_; }
   const Partition& programs() const { return classes_.programs; }
 
-  /// Puts a route for each class of ways into the network; returns their numbers.
-  std::vector<int> add_routes(Network& network) const;
+  /// Routes in a network.
+  struct Routes {
+    std::vector<int> of_ways;         ///< by class of ways
+    std::vector<int> of_collectives;  ///< by class of collectives; -1: they share no uplinks
+  };
+  /// Puts a route for each class of ways, and of collectives that share uplinks, into the network. `prices` are those
+  /// of `Prices::of_classes`.
+  Routes add_routes(const Prices& prices, Network& network) const;
   /// The class of a way on which something is sent.
   int way_class(DeviceId from, DeviceId to) const;
 
@@ -55,18 +62,26 @@ class ProgramClasses {
       int way = 0;
       int ways = 1;  // of those that the way stands for, how many pass the link
     };
+    struct CollectiveUse {
+      int collective = 0;
+      double bytes = 0.0;  // of those that the collective stands for too, on any one of the links
+    };
     double bandwidth = 0.0;
     std::vector<Use> uses;
+    std::vector<CollectiveUse> collectives;
   };
 
   void find_ways(const Cluster& cluster, const Programs& sample);
   std::pair<int, int> way_key(DeviceId from, DeviceId to) const;
   void find_groups(const Programs& sample, ReceivedGathers& gathers);
+  void find_collectives(const std::vector<PricedCollective>& collectives);
   int link(const Uplink& uplink);
   void start(const Programs& sample, const Prices& prices);
   bool refine(const Prices& prices, const ReceivedGathers& gathers);
   void refine_groups(const Prices& prices, const ReceivedGathers& gathers);
   void add_signature(Signature& signature, int program, const Prices& prices) const;
+  void add_signature(Signature& signature, const WayLink& link) const;
+  double bytes_of_collectives(int type, int link) const;
 
   ReplicaShift shift_;
   std::vector<Way> ways_;
@@ -76,6 +91,7 @@ class ProgramClasses {
   std::vector<std::vector<int>> ways_of_;     // by program: what it sends and receives, in order
   std::vector<std::vector<ChunkId>> chunks_;  // by program
   std::vector<std::vector<int>> gathers_of_;  // by program: numbers of the gathers of slices, in order
+  std::vector<std::vector<int>> links_of_;    // by collective: each once
   SimulatedClasses classes_;
   Partition way_classes_;
   Partition link_classes_;

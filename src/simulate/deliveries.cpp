@@ -11,19 +11,19 @@ void Deliveries::send(double now, int number, double held_bytes) {
   network_.start(now, transfer.route, transfer.bytes, number);
 }
 
-int Deliveries::handle(const Event& event) {
-  const int number = network_.handle(event);
-  if (number < 0) return -1;
+bool Deliveries::leave(double now, int number) {
   const double latency = network_.latency(transfers_.all()[number].route);
-  if (latency <= 0.0) return number;
-  events_.push(event.time + latency, Event::Kind::arrival, number);
-  return -1;
+  if (latency <= 0.0) return true;
+  events_.push(now + latency, Event::Kind::arrival, number);
+  return false;
 }
 
 void Deliveries::describe(double now, StateRecord& state) const {
   network_.describe(now, state);
   for (int route = 0; route < network_.num_routes(); ++route) {
-    network_.for_each_on_route(route, [&](int number) { state.add_seconds(now - deliveries_[number].started); });
+    network_.for_each_on_route(route, [&](int number) {
+      if (number < num()) state.add_seconds(now - deliveries_[number].started);
+    });
   }
 }
 

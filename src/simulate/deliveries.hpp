@@ -28,11 +28,14 @@ class Deliveries {
   Delivery& operator[](int number) { return deliveries_[number]; }
   const Delivery& operator[](int number) const { return deliveries_[number]; }
 
+  /// How many there are: the network's transfers of other numbers are somebody else's.
+  int num() const { return static_cast<int>(deliveries_.size()); }
+
   /// The sender holds `held_bytes` for it.
   void send(double now, int number, double held_bytes);
-  /// Takes an event of the network; returns the transfer that arrives at once, or -1: `Event::Kind::arrival` is
-  /// scheduled for one with latency.
-  int handle(const Event& event);
+  /// The last byte of a transfer has left; returns whether it has arrived: `Event::Kind::arrival` is scheduled for one
+  /// with latency.
+  bool leave(double now, int number);
 
   /// Adds what is on its way: how long, and how much of it.
   void describe(double now, StateRecord& state) const;

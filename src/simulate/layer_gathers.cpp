@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <optional>
 
+#include "cost/shared_uplinks.hpp"
 #include "simulate/runtime_rings.hpp"
 
 namespace pptrain {
@@ -23,14 +25,17 @@ struct Member {
   }
 };
 
-std::vector<Member> members_of(const Instance& instance, const Stage& stage, int replica) {
+/// `shared`: the bandwidth that uplinks leave each of them.
+std::vector<Member> members_of(const Instance& instance, const Stage& stage, int replica, double shared) {
   const Interval group = stage.sharding_group_of(replica);
   std::vector<Member> members;
   for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
     std::vector<DeviceId> devices;
     for (std::int64_t r = group.begin; r < group.end; ++r) devices.push_back(stage.devices[r][shard]);
-    members.push_back({instance.cluster.slowest_link(devices), static_cast<int>(group.size()),
-                       member_load(stage, shard), instance.cluster.kind_of(stage.devices[replica][shard]).name});
+    Link link = instance.cluster.slowest_link(devices);
+    link.bandwidth = std::min(link.bandwidth, shared);
+    members.push_back({link, static_cast<int>(group.size()), member_load(stage, shard),
+                       instance.cluster.kind_of(stage.devices[replica][shard]).name});
     if (!instance.profile.communication.is_own()) members.back().ring = RuntimeRing(instance, devices);
   }
   return members;
@@ -57,18 +62,27 @@ void add_pass(double exposed, const LayerCost& first, const LayerCost& last, Pha
 
 }  // namespace
 
-std::vector<LayerCost> layer_costs(const Instance& instance, const StagePart& part, int replica) {
-  const Profile& profile = instance.profile;
-  const Stage& mesh = *part.mesh;
-  const ReplicaGroup group = replica_group(instance.cluster, part, replica);
-  const std::vector<Member> members = members_of(instance, mesh, replica);
+double LayerCosts::shared_bandwidth(const Interval& group) {
+  const auto [entry, is_new] = shared_.try_emplace(group.begin, 0.0);
+  if (!is_new) return entry->second;
+  std::vector<int> replicas(static_cast<std::size_t>(group.size()));
+  std::iota(replicas.begin(), replicas.end(), static_cast<int>(group.begin));
+  return entry->second = shared_uplink_bandwidth(instance_.cluster, *part_.mesh, replicas);
+}
+
+std::vector<LayerCost> LayerCosts::of(int replica) {
+  const Profile& profile = instance_.profile;
+  const Stage& mesh = *part_.mesh;
+  const ReplicaGroup group = replica_group_with(tensor_bandwidth_, instance_, part_, replica);
+  const double shared = shared_bandwidth(mesh.sharding_group_of(replica));
+  const std::vector<Member> members = members_of(instance_, mesh, replica, shared);
   std::vector<LayerCost> costs;
-  for (const Interval& layers : part.layers) {
+  for (const Interval& layers : part_.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
       LayerCost& cost = costs.emplace_back();
-      const StagePart alone = {&mesh, {{l, l + 1}}, part.pattern, part.holding};
-      cost.seconds = computing_seconds(instance, alone, group);
-      cost.seconds += tensor_phase_seconds(instance, alone, group);
+      const StagePart alone = {&mesh, {{l, l + 1}}, part_.pattern, part_.holding};
+      cost.seconds = computing_seconds(instance_, alone, group);
+      cost.seconds += tensor_phase_seconds(instance_, alone, group);
       const double bytes = profile.bytes_per_parameter.weight * profile.layers[l].parameters / mesh.tensor_parallel;
       for (const Member& member : members) {
         if (bytes > 0.0) cost.gather = std::max(cost.gather, member.gather_seconds(bytes));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "simulate/phase_seconds.hpp"
@@ -15,8 +16,24 @@ struct LayerCost {
   double update = 0.0;        ///< of the optimizer
 };
 
-/// Layers of a part in order.
-std::vector<LayerCost> layer_costs(const Instance& instance, const StagePart& part, int replica);
+/// Layers of a part on its replicas. Members of a replica gather at the same time and share uplinks.
+class LayerCosts {
+ public:
+  /// Both are referred to.
+  LayerCosts(const Instance& instance, const StagePart& part)
+      : instance_(instance), part_(part), tensor_bandwidth_(pptrain::tensor_bandwidth(instance, part)) {}
+
+  /// In order.
+  std::vector<LayerCost> of(int replica);
+
+ private:
+  double shared_bandwidth(const Interval& group);
+
+  const Instance& instance_;
+  const StagePart& part_;
+  double tensor_bandwidth_;
+  std::map<std::int64_t, double> shared_;  // bandwidth of the groups of replicas, by their first
+};
 
 /// Stage 3, layer by layer: while one computes, the weights of the next one come. Adds to the tasks what is waited for
 /// beyond that, and what the simulator needs to know of the first and the last layer. `beside`: the part of hidden

@@ -150,16 +150,17 @@ void Network::find_rates() {
   for (const int l : shared_links_) {
     SharedLink& link = links_[l];
     link.left = link.capacity;
-    link.open = 0;
+    link.open = 0.0;
+    link.num_open = static_cast<int>(link.flows.size());
     for (const FlowOnLink& on_link : link.flows) link.open += on_link.flows;
-    if (link.open > 0) filling_.push_back({link.left / link.open, l});
+    if (link.num_open > 0) filling_.push_back({link.left / link.open, l});
   }
   std::make_heap(filling_.begin(), filling_.end(), std::greater<>());
   while (!filling_.empty()) {
     std::pop_heap(filling_.begin(), filling_.end(), std::greater<>());
     const auto [rate, l] = filling_.back();
     filling_.pop_back();
-    if (links_[l].open == 0) continue;
+    if (links_[l].num_open == 0) continue;
     const double now = links_[l].left / links_[l].open;
     if (now > rate) {
       filling_.push_back({now, l});
@@ -179,6 +180,7 @@ void Network::fill(int link, double rate) {
     for (const LinkUse& use : routes_[flow.route].uses) {
       links_[use.link].left -= use.flows * rate;
       links_[use.link].open -= use.flows;
+      --links_[use.link].num_open;
     }
   }
 }

@@ -18,10 +18,11 @@ namespace pptrain {
 /// A route may stand for many that carry the same at the same time, and a link for many links that these pass.
 class Network {
  public:
-  /// A link of a route, and how many of the routes that it stands for pass it.
+  /// A link of a route, and what passes it of each byte that is sent: as many bytes as routes that this one stands for
+  /// pass the link, or of a ring the part that does.
   struct LinkUse {
     int link = 0;
-    int flows = 1;
+    double flows = 1.0;
   };
 
   explicit Network(EventQueue& events) : events_(&events) {}
@@ -72,13 +73,14 @@ class Network {
   };
   struct FlowOnLink {
     int flow;
-    int flows;
+    double flows;
   };
   struct SharedLink {
     double capacity = 0.0;
     std::vector<FlowOnLink> flows;
     double left = 0.0;  // while rates are found: of the capacity
-    int open = 0;       // flows without a rate yet
+    double open = 0.0;  // flows without a rate yet
+    int num_open = 0;   // the routes that have them
     std::uint64_t seen = 0;
   };
   struct Flow {

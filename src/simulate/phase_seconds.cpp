@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/infinity.hpp"
+#include "cost/shared_uplinks.hpp"
 #include "simulate/runtime_rings.hpp"
 
 namespace pptrain {
@@ -71,6 +73,17 @@ PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part, 
     sum += slowest;
   });
   return sum;
+}
+
+double tensor_bandwidth(const Instance& instance, const StagePart& part) {
+  const bool alone = part.mesh->tensor_parallel == 1 || !instance.profile.communication.is_own();
+  return alone ? infinity : shared_uplink_bandwidth(instance.cluster, part.mesh->devices);
+}
+
+ReplicaGroup replica_group_with(double bandwidth, const Instance& instance, const StagePart& part, int replica) {
+  ReplicaGroup group = replica_group(instance.cluster, part, replica);
+  group.link.bandwidth = std::min(group.link.bandwidth, bandwidth);
+  return group;
 }
 
 PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group) {

@@ -16,44 +16,101 @@ std::vector<DeviceId> devices_of(const Stage& stage, Interval replicas, int shar
   return devices;
 }
 
+/// What a ring takes that has its uplinks for itself, and what it sends over each of them.
+struct RingPrice {
+  double seconds = 0.0;
+  std::vector<UplinkBytes> uplinks;
+
+  /// The uplinks of a ring over the group, each passed by `bytes`.
+  void pass(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
+    if (bytes == 0.0) return;
+    for (const Uplink& uplink : cluster.ring_uplinks(group)) uplinks.push_back({uplink, bytes});
+  }
+  /// Another one beside it.
+  void pass(const RingPrice& other) {
+    for (const UplinkBytes& passed : other.uplinks) {
+      const auto same = std::find_if(uplinks.begin(), uplinks.end(), [&](const UplinkBytes& own) {
+        return own.uplink.owner == passed.uplink.owner && own.uplink.direction == passed.uplink.direction;
+      });
+      if (same == uplinks.end()) {
+        uplinks.push_back(passed);
+      } else {
+        same->bytes += passed.bytes;
+      }
+    }
+  }
+  RingPrice times(double factor) && {
+    seconds *= factor;
+    for (UplinkBytes& passed : uplinks) passed.bytes *= factor;
+    return std::move(*this);
+  }
+};
+
+/// Bytes that pass each link of a ring of `n` members of an all-reduce.
+double bytes_around(std::size_t n, double bytes) {
+  return 2.0 * static_cast<double>(n - 1) / static_cast<double>(n) * bytes;
+}
+
 /// Gathers `bytes` over a group, or scatters the sums of as many.
-double gather_seconds(const Instance& instance, const std::vector<DeviceId>& devices, double bytes) {
-  if (!instance.profile.communication.is_own()) return RuntimeRing(instance, devices).gather_seconds(bytes);
-  return 0.5 * all_reduce_seconds(instance.cluster, devices, bytes);
+RingPrice gather(const Instance& instance, const std::vector<DeviceId>& devices, double bytes) {
+  RingPrice price;
+  if (!instance.profile.communication.is_own()) {
+    price.seconds = RuntimeRing(instance, devices).gather_seconds(bytes);
+    return price;
+  }
+  price.seconds = 0.5 * all_reduce_seconds(instance.cluster, devices, bytes);
+  price.pass(instance.cluster, devices, 0.5 * bytes_around(devices.size(), bytes));
+  return price;
 }
 
 /// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who has what, in two
 /// halves where it does.
-double sum_seconds(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices, double bytes) {
-  if (stage.zero_stage > 0) return 2.0 * gather_seconds(instance, devices, bytes);
-  if (!instance.profile.communication.is_own()) return RuntimeRing(instance, devices).all_reduce_seconds(bytes);
+RingPrice sum_up(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices, double bytes) {
+  if (stage.zero_stage > 0) return gather(instance, devices, bytes).times(2.0);
+  RingPrice price;
+  if (!instance.profile.communication.is_own()) {
+    price.seconds = RuntimeRing(instance, devices).all_reduce_seconds(bytes);
+    return price;
+  }
   const double elements = bytes / instance.profile.bytes_per_parameter.sent();
   const double buckets = elements / static_cast<double>(gradient_bucket_elements);
-  return two_level_sum(instance.cluster, devices, bytes).seconds(std::max(1.0, buckets));
+  const TwoLevelSum sum = two_level_sum(instance.cluster, devices, bytes);
+  price.seconds = sum.seconds(std::max(1.0, buckets));
+  price.pass(instance.cluster, devices, bytes_around(sum.nodes, bytes));
+  return price;
 }
 
-/// Seconds of the sums of differently divided parts, one after another: each on its slowest shard.
-double sums_of_parts(const Instance& instance, const StageParts& parts) {
-  double sum = 0.0;
+/// The sums of differently divided parts, one after another: each as long as on its slowest shard.
+RingPrice sums_of_parts(const Instance& instance, const StageParts& parts) {
+  RingPrice all;
   for (const StagePart& part : parts.all()) {
     double bytes = 0.0;
     for (const Interval& layers : part.layers) bytes += sent_gradient_bytes(instance.profile, *part.mesh, layers);
     double slowest = 0.0;
     for (int shard = 0; shard < part.mesh->tensor_parallel; ++shard) {
-      slowest = std::max(slowest, sum_seconds(instance, *part.mesh, shard_group(*part.mesh, shard),
-                                              member_load(*part.mesh, shard) * bytes));
+      const RingPrice price =
+          sum_up(instance, *part.mesh, shard_group(*part.mesh, shard), member_load(*part.mesh, shard) * bytes);
+      slowest = std::max(slowest, price.seconds);
+      all.pass(price);
     }
-    sum += slowest;
+    all.seconds += slowest;
   }
-  return sum;
+  return all;
 }
 
-/// ZeRO scatters the sums, half an all-reduce, from stage 2 on after every W.
-void scatter_sums(const Stage& stage, PricedCollective& reduction) {
-  if (stage.zero_stage == 0) return;
-  reduction.seconds /= 2.0;
-  reduction.after_each_task = stage.zero_stage >= 2;
-  reduction.at_end = stage.zero_stage == 1;
+void set_price(RingPrice price, PricedCollective& collective) {
+  collective.seconds = price.seconds;
+  collective.uplinks = std::move(price.uplinks);
+}
+
+/// Groups of several replicas for each that has programs: those to which a shift of the replicas takes it.
+double groups_for_each(const std::vector<Interval>& groups, int replicas) {
+  const auto sum_something = [](const Interval& group) { return group.size() > 1; };
+  const auto all = std::count_if(groups.begin(), groups.end(), sum_something);
+  const auto some = std::count_if(groups.begin(), groups.end(), [&](const Interval& group) {
+    return sum_something(group) && group.begin < replicas;
+  });
+  return some == 0 ? 1.0 : static_cast<double>(all) / static_cast<double>(some);
 }
 
 }  // namespace
@@ -82,7 +139,8 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
       gather.kind = PricedCollective::Kind::weights;
       gather.chunk = chunk;
       gather.lane = lanes.weights(shard, static_cast<int>(g));
-      gather.seconds = gather_seconds(instance, devices_of(stage, groups[g], shard), whole);
+      gather.stands_for = groups_for_each(groups, replicas_[stage_index]);
+      set_price(pptrain::gather(instance, devices_of(stage, groups[g], shard), whole), gather);
       gather.programs = programs_of(stage, stage_index, groups[g], shard);
       for (const int program : gather.programs) {
         ChunkPrice& price = chunks_[index(program, chunk)];
@@ -105,9 +163,9 @@ void Prices::group_reductions(const Instance& instance, const Stage& stage, cons
   PricedCollective reduction;
   reduction.chunk = chunk;
   reduction.lane = lanes_of(stage, first_lane_[stage_index]).gradients(0, 0);
-  reduction.seconds = sums_of_parts(instance, parts);  // with stages 1 and 2 the weights of the next step too
+  RingPrice price = sums_of_parts(instance, parts);  // with stages 1 and 2 the weights of the next step too
+  set_price(std::move(price).times(stage.zero_stage >= 2 ? 0.5 : 1.0), reduction);
   if (stage.zero_stage >= 2) {
-    reduction.seconds /= 2.0;
     reduction.after_each_task = true;
     reduction.at_end = stage.zero_stage == 2;
   }
@@ -128,8 +186,12 @@ void Prices::group_shards(const Instance& instance, const Stage& stage, double b
       PricedCollective reduction;
       reduction.chunk = chunk;
       reduction.lane = lanes.gradients(shard, static_cast<int>(g));
-      reduction.seconds = sum_seconds(instance, stage, devices_of(stage, groups[g], shard), held);
-      scatter_sums(stage, reduction);
+      // ZeRO scatters the sums, half an all-reduce, from stage 2 on after every W.
+      RingPrice price = sum_up(instance, stage, devices_of(stage, groups[g], shard), held);
+      set_price(std::move(price).times(stage.zero_stage > 0 ? 0.5 : 1.0), reduction);
+      reduction.stands_for = groups_for_each(groups, replicas_[stage_index]);
+      reduction.after_each_task = stage.zero_stage >= 2;
+      reduction.at_end = stage.zero_stage <= 1;
       reduction.programs = programs_of(stage, stage_index, groups[g], shard);
       const ChunkPrice& first = chunks_[index(reduction.programs.front(), chunk)];
       const double backward = first.task(Phase::backward).seconds;
@@ -139,20 +201,26 @@ void Prices::group_shards(const Instance& instance, const Stage& stage, double b
       }
       reductions_.push_back(std::move(reduction));
     }
-    if (groups.size() > 1)
-      add_across(ReplicaSum(instance.cluster, stage, shard), stage, held, stage_index, shard, chunk);
+    if (groups.size() > 1) add_across(instance, stage, held, stage_index, shard, chunk);
   }
 }
 
 /// Slices are summed between the groups when the groups have summed them for the last time.
-void Prices::add_across(const ReplicaSum& sum, const Stage& stage, double bytes, int stage_index, int shard,
+void Prices::add_across(const Instance& instance, const Stage& stage, double bytes, int stage_index, int shard,
                         ChunkId chunk) {
   const Lanes lanes = lanes_of(stage, first_lane_[stage_index]);
   PricedCollective across;
   across.chunk = chunk;
   across.lane = lanes.across(shard);
   for (int g = 0; g < lanes.groups; ++g) across.behind.push_back(lanes.gradients(shard, g));
-  across.seconds = sum.across_seconds(bytes);
+  RingPrice price;
+  price.seconds = ReplicaSum(instance.cluster, stage, shard).across_seconds(bytes);
+  std::vector<DeviceId> leaders;
+  for (const Interval& group : stage.sharding_groups()) leaders.push_back(stage.devices[group.begin][shard]);
+  if (instance.profile.communication.is_own()) {
+    price.pass(instance.cluster, leaders, bytes_around(leaders.size(), bytes));
+  }
+  set_price(std::move(price), across);
   across.programs = programs_of(stage, stage_index, {0, stage.replicas}, shard);
   for (const int program : across.programs) {
     chunks_[index(program, chunk)].across_group = static_cast<int>(reductions_.size());

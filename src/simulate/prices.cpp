@@ -161,6 +161,7 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
   const StageParts parts(stage, {layers});
   const bool by_replica = divided_as_stage(parts, stage);
   const ChunkTimes times(instance, parts, !by_replica);
+  LayerCosts costs(instance, parts.all().front());
   const int num_devices = num_programs_[stage_index];
   const int group_size = by_replica ? stage.tensor_parallel : num_devices;
   ChunkPrice of_group;
@@ -169,7 +170,7 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
     const int program = first_program_[stage_index] + d;
     if (d % group_size == 0) {
       of_group.tasks = by_replica ? times.of_replica(d / group_size) : times.of_stage();
-      if (by_replica) price_gathers(instance, parts.all().front(), d / group_size, program, of_group);
+      if (by_replica) price_gathers(instance, *parts.all().front().mesh, costs, d / group_size, program, of_group);
       if (group_size > 1) task_groups_.emplace_back();
     }
     ChunkPrice& price = chunks_[index(program, chunk)];
@@ -186,11 +187,10 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
 }
 
 /// Weights that tasks of a replica wait for: those of a layer at a time with stage 3, and of the step before below.
-void Prices::price_gathers(const Instance& instance, const StagePart& part, int replica, int program,
+void Prices::price_gathers(const Instance& instance, const Stage& mesh, LayerCosts& layers, int replica, int program,
                            ChunkPrice& price) {
-  const Stage& mesh = *part.mesh;
   if (mesh.zero_stage == 0 || mesh.gathers_chunks() || mesh.sharding_group_of(replica).size() == 1) return;
-  const std::vector<LayerCost> costs = layer_costs(instance, part, replica);
+  const std::vector<LayerCost> costs = layers.of(replica);
   price.gathers_layers = mesh.zero_stage >= 3;
   if (price.gathers_layers) return add_layer_gathers(costs, instance.profile.communication.beside, price.tasks);
   const auto [known, is_first] = publications_.try_emplace(program, 0.0);

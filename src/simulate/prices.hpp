@@ -53,6 +53,12 @@ struct ChunkPrice {
   const TaskPrice& task(Phase phase) const { return tasks[static_cast<std::size_t>(phase)]; }
 };
 
+/// What a collective sends over an uplink.
+struct UplinkBytes {
+  Uplink uplink;
+  double bytes = 0.0;
+};
+
 /// Gradients of a chunk that some programs all-reduce together, or weights that they gather. Those of one lane wait
 /// for each other.
 struct PricedCollective {
@@ -60,7 +66,9 @@ struct PricedCollective {
   Kind kind = Kind::gradients;
   ChunkId chunk;
   std::vector<int> programs;
-  double seconds = 0.0;
+  double seconds = 0.0;              ///< where nothing else passes its uplinks
+  std::vector<UplinkBytes> uplinks;  ///< those that it shares with others; none where the runtime shares no uplinks
+  double stands_for = 1.0;           ///< collectives that do the same elsewhere, itself included
   int lane = 0;
   std::vector<int> behind;  ///< lanes that have to be free too
   // What the buckets of whole gradients take on each device:
@@ -72,6 +80,8 @@ struct PricedCollective {
 
 /// Throws `Error` (exit code 2) when a program splits B and W and the profile does not.
 void check_split(const Instance& instance, const Plan& plan, const Programs& programs);
+
+class LayerCosts;
 
 /// What everything in the programs of a plan takes, by the formulas of `cost`.
 class Prices {
@@ -113,7 +123,8 @@ class Prices {
   Prices() = default;
   std::size_t index(int program, ChunkId chunk) const { return program * cut_bytes_.size() + chunk.index(); }
   void price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers, int stage);
-  void price_gathers(const Instance& instance, const StagePart& part, int replica, int program, ChunkPrice& price);
+  void price_gathers(const Instance& instance, const Stage& mesh, LayerCosts& layers, int replica, int program,
+                     ChunkPrice& price);
   void count_fixed_bytes(const Instance& instance, const Plan& plan, const Programs& programs);
   void count_buffers(const Instance& instance, const Plan& plan, const Programs& programs);
   void count_hand_over(const StageParts& parts, int stage_index, std::int64_t first, std::size_t chunk);
@@ -123,7 +134,8 @@ class Prices {
   void group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                         ChunkId chunk);
   void group_shards(const Instance& instance, const Stage& stage, double bytes, int stage_index, ChunkId chunk);
-  void add_across(const ReplicaSum& sum, const Stage& stage, double bytes, int stage_index, int shard, ChunkId chunk);
+  void add_across(const Instance& instance, const Stage& stage, double bytes, int stage_index, int shard,
+                  ChunkId chunk);
   std::vector<int> programs_of(const Stage& stage, int stage_index, Interval replicas, int shard) const;
   void group_gathers(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
                      ChunkId chunk);

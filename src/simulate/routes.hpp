@@ -18,10 +18,10 @@ class ClusterRoutes {
 
   /// The way from one device to another; asking again gives the same number.
   int route(DeviceId from, DeviceId to);
-
- private:
+  /// The network's link of an uplink; asking again gives the same number.
   int link(const Uplink& uplink);
 
+ private:
   const Cluster& cluster_;
   Network& network_;
   std::map<std::pair<int, int>, int> routes_;               // by devices

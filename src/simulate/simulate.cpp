@@ -18,9 +18,15 @@ Simulation simulate(const Instance& instance, const Plan& plan, const Programs& 
   Network network(events);
   ClusterRoutes routes(instance.cluster, network);
   Prices prices(instance, plan, programs);
-  Transfers transfers(programs, prices, [&](DeviceId from, DeviceId to) { return routes.route(from, to); });
-  return Simulator(programs, std::move(prices), std::move(transfers), ReceivedGathers(instance, plan, programs),
-                   network, events, options)
+  SimulatedRoutes simulated = {[&](DeviceId from, DeviceId to) { return routes.route(from, to); }, {}};
+  for (const PricedCollective& collective : prices.reductions()) {
+    std::vector<Network::LinkUse> uses;
+    for (const UplinkBytes& passed : collective.uplinks) uses.push_back({routes.link(passed.uplink), passed.bytes});
+    const bool passes = !uses.empty();
+    simulated.of_collectives.push_back(passes ? add_collective_route(network, collective, std::move(uses)) : -1);
+  }
+  return Simulator(programs, std::move(prices), simulated, ReceivedGathers(instance, plan, programs), network, events,
+                   options)
       .run();
 }
 

@@ -6,15 +6,17 @@
 
 namespace pptrain {
 
-Simulator::Simulator(const Programs& programs, Prices prices, Transfers transfers, ReceivedGathers received_gathers,
-                     Network& network, EventQueue& events, const SimulateOptions& options)
+Simulator::Simulator(const Programs& programs, Prices prices, const SimulatedRoutes& routes,
+                     ReceivedGathers received_gathers, Network& network, EventQueue& events,
+                     const SimulateOptions& options)
     : programs_(programs),
       recording_(options.recording),
       prices_(std::move(prices)),
       events_(events),
       network_(network),
-      deliveries_(std::move(transfers), network, events),
-      collectives_(prices_.reductions(), prices_.num_lanes(), events),
+      deliveries_(Transfers(programs, prices_, routes.of_way), network, events),
+      collectives_(prices_.reductions(), prices_.num_lanes(), routes.of_collectives, deliveries_.num(), network,
+                   events),
       received_gathers_(std::move(received_gathers)),
       progress_(programs.size()),
       group_arrived_(prices_.task_groups().size(), 0),
@@ -45,10 +47,10 @@ void Simulator::handle(const Event& event) {
     case Event::Kind::resume: resume(event.time, event.index); break;
     case Event::Kind::flow_end:
     case Event::Kind::share:
-      if (const int number = deliveries_.handle(event); number >= 0) arrive(event.time, number);
+      if (const int number = network_.handle(event); number >= 0) left(event.time, number);
       break;
     case Event::Kind::arrival: arrive(event.time, event.index); break;
-    case Event::Kind::reduction_end: end_reduction(event.time, collectives_.of(event.index)); break;
+    case Event::Kind::reduction_end: end_collective(event.time, event.index); break;
   }
 }
 

@@ -14,11 +14,17 @@
 
 namespace pptrain {
 
+/// Numbers of routes in the network.
+struct SimulatedRoutes {
+  RouteOf of_way;
+  std::vector<int> of_collectives;  ///< by priced collective; -1: it shares no uplink
+};
+
 /// One run of `simulate`: programs go on from event to event.
 class Simulator {
  public:
-  /// `prices`, `transfers` and `network`, which schedules `events`, are those of the programs.
-  Simulator(const Programs& programs, Prices prices, Transfers transfers, ReceivedGathers received_gathers,
+  /// `prices` and `routes` in the `network`, which schedules `events`, are those of the programs.
+  Simulator(const Programs& programs, Prices prices, const SimulatedRoutes& routes, ReceivedGathers received_gathers,
             Network& network, EventQueue& events, const SimulateOptions& options);
 
   /// Once. A watch is shown states while it wants them.
@@ -71,8 +77,8 @@ class Simulator {
   void start_reduction(double now, int p, int number);
   void hold_buckets(int p, const PricedCollective& sum);
   bool wait_gradients(double now, int p);
-  void collective(double now, int p, int number);
-  void end_reduction(double now, const Collectives::Running& running);
+  void left(double now, int number);
+  void end_collective(double now, int index);
 
   const Programs& programs_;
   Recording recording_;

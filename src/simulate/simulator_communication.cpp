@@ -80,7 +80,7 @@ bool Simulator::has_weights(double now, int p) {
 void Simulator::gather(double now, int p) {
   const ChunkPrice& price = prices_.of(p, current(p).chunk);
   progress_[p].store(price.gathered_bytes);
-  if (price.gather_group >= 0) collective(now, p, price.gather_group);
+  if (price.gather_group >= 0) collectives_.come(now, p, price.gather_group);
 }
 
 void Simulator::release(int p) {
@@ -106,7 +106,7 @@ void Simulator::start_reduction(double now, int p, int number) {
   ProgramProgress& progress = progress_[p];
   ++progress.pending_reductions;
   hold_buckets(p, prices_.reductions()[number]);
-  collective(now, p, number);
+  collectives_.come(now, p, number);
 }
 
 /// Two buckets keep their buffers, those of the chunk before included.
@@ -129,21 +129,21 @@ bool Simulator::wait_gradients(double now, int p) {
   return progress.pending_reductions == 0 || block(now, p, State::awaits_reductions);
 }
 
-void Simulator::collective(double now, int p, int number) {
-  const auto running = collectives_.come(now, p, number);
-  if (!running) return;
-  const PricedCollective& what = prices_.reductions()[number];
-  const Op op = what.kind == PricedCollective::Kind::weights ? Op::gather_parameters : Op::reduce_gradients;
-  for (const int member : what.programs) {
-    record(member, Lane::communication, {op, what.chunk}, running->started, running->ends);
-  }
+/// The last byte of a message or of a collective is on its way.
+void Simulator::left(double now, int number) {
+  if (number >= deliveries_.num()) return end_collective(now, number - deliveries_.num());
+  if (deliveries_.leave(now, number)) arrive(now, number);
 }
 
-void Simulator::end_reduction(double now, const Collectives::Running& running) {
+void Simulator::end_collective(double now, int index) {
+  const Collectives::Running running = collectives_.end(now, index);
   const PricedCollective& what = prices_.reductions()[running.number];
-  const double started = running.started;  // more may begin to run
+  const double started = running.started;
+  const bool gathers = what.kind == PricedCollective::Kind::weights;
   for (const int p : what.programs) {
-    if (what.kind == PricedCollective::Kind::weights) {
+    const Op op = gathers ? Op::gather_parameters : Op::reduce_gradients;
+    record(p, Lane::communication, {op, what.chunk}, started, now);
+    if (gathers) {
       weights_come(now, p, what.chunk, started);
       continue;
     }

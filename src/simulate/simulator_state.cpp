@@ -61,10 +61,7 @@ void Simulator::describe_events(double now, StateRecord& state) const {
       about = deliveries_.transfer(event.index).route;
       since = now - deliveries_[event.index].started;
     }
-    if (event.kind == Event::Kind::reduction_end) {
-      about = collectives_.of(event.index).number;
-      since = now - collectives_.of(event.index).started;
-    }
+    if (event.kind == Event::Kind::reduction_end) about = collectives_.of(event.index).number;
     all.emplace_back(event.kind, about, event.time - now, since);
   }
   std::sort(all.begin(), all.end());

@@ -109,12 +109,12 @@ Simulation TrainingSimulation::run_classes(const Programs& programs, RepetitionW
   check_split(instance_, plan_, programs);
   EventQueue events;
   Network network(events);
-  const std::vector<int> routes = classes_.add_routes(network);
   Prices prices = prices_.of_classes(classes_.all());
-  Transfers transfers(programs, prices,
-                      [&](DeviceId from, DeviceId to) { return routes[classes_.way_class(from, to)]; });
-  return Simulator(programs, std::move(prices), std::move(transfers), gathers_.of_classes(classes_.all()), network,
-                   events, {Recording::sums})
+  const ProgramClasses::Routes routes = classes_.add_routes(prices, network);
+  const SimulatedRoutes simulated = {
+      [&](DeviceId from, DeviceId to) { return routes.of_ways[classes_.way_class(from, to)]; }, routes.of_collectives};
+  return Simulator(programs, std::move(prices), simulated, gathers_.of_classes(classes_.all()), network, events,
+                   {Recording::sums})
       .run(watch);
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("one stage takes what the amp estimate says", "[simulate]") {
   }
   add_degree(profile, 2);
   profile.layers[1].update_seconds[{"v", 2}] = 0.25;
-  const Cluster cluster = nodes_of(2, 2);
+  const Cluster cluster = nodes_of(4, 1);  // the two groups of replicas share no uplink
   const Instance instance = {profile, cluster, 12};
   for (const Recompute recompute : {Recompute::none, Recompute::full}) {
     for (const int zero_stage : {0, 1, 2, 3}) {
@@ -214,6 +214,26 @@ TEST_CASE("nodes sum gradients within, then between them", "[simulate]") {
   }
   plan.stages[0].zero_groups = {};
   CHECK(simulated({profile, cluster, 4}, plan).makespan_seconds == Approx(3.0 + 15.0 + 6.0));
+}
+
+TEST_CASE("gradient sums of all shards and stages share the uplinks of their nodes", "[simulate]") {
+  // A layer of 1000 B. Between two nodes 1000 B pass an uplink: 10 s at 100 B/s without latency.
+  Profile profile = equal_layers(2);
+  profile.bytes_per_parameter = {0, 10, 0};
+  for (ProfileLayer& l : profile.layers) l.parameters = 100;
+  add_degree(profile, 2);
+  Cluster cluster = nodes_of(2, 2);
+  cluster.groups[0].link = {1e12, 0.0};
+  cluster.groups[0].uplink.latency = 0.0;
+  cluster.finish("made");
+  // Two members sum half of 2000 B each over the uplink that one would pass with all of it.
+  const Plan shards = uniform_plan({{0, 2}}, 2, 2, 2, 2, "1f1b");
+  CHECK(simulated({profile, cluster, 2}, shards).makespan_seconds == Approx(3.0 + 20.0));
+  // A pipeline in each node: the last stage sums alone from 4 s to 6 s, 200 B. Then each has half of the uplink: it has
+  // 800 B left and the first stage 1000 B, which end 16 s later and after the other 200 B alone.
+  Plan stages = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 2, 2, "1f1b");
+  for (int s : {0, 1}) stages.stages[s].devices = {{DeviceId(s)}, {DeviceId(2 + s)}};
+  CHECK(simulated({profile, cluster, 2}, stages).makespan_seconds == Approx(6.0 + 16.0 + 2.0));
 }
 
 TEST_CASE("replicas of several nodes sum gradients within the nodes first", "[simulate]") {

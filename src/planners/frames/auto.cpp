@@ -8,6 +8,7 @@
 #include "planners/divide/device_order.hpp"
 #include "planners/divide/polish.hpp"
 #include "planners/frames/frame.hpp"
+#include "planners/frames/frame_search.hpp"
 #include "planners/frames/frame_trials.hpp"
 #include "planners/frames/simulated_search.hpp"
 #include "planners/meshes/grid.hpp"
@@ -142,6 +143,8 @@ std::vector<std::string> asked_planners() {
 
 /// Asks the planners on all cores, and takes their plans in the order in which one core would ask.
 void ask_planners(const SearchSpace& papers, Best& best) {
+  // Most need far less. The others are stopped however long the whole search may go on: frames find what they would.
+  const double most_seconds = 5.0 * std::max(1.0, effort_factor(papers.restrictions.effort));
   const std::vector<std::string> names = asked_planners();
   std::vector<Outcome> outcomes(names.size());
   const bool checks = papers.check != nullptr;  // which simulates for one planner at a time
@@ -149,7 +152,7 @@ void ask_planners(const SearchSpace& papers, Best& best) {
     const std::string& name = names[static_cast<std::size_t>(i)];
     papers.tell_asks("asking " + name);
     SearchSpace share = papers;
-    share.stop = papers.stop.within(papers.stop.seconds_left() / 2.0);  // most need far less
+    share.stop = papers.stop.within(std::min(most_seconds, papers.stop.seconds_left() / 2.0));
     Outcome& outcome = outcomes[static_cast<std::size_t>(i)];
     outcome = published_planner(name).search(share);
     papers.tell_examined(outcome.num_examined);

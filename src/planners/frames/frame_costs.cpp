@@ -1,10 +1,14 @@
 #include "planners/frames/frame_costs.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
 
 #include "base/infinity.hpp"
+#include "cost/shared_uplinks.hpp"
 #include "cost/two_level_sum.hpp"
 #include "planners/meshes/stage_mesh.hpp"
+#include "simulate/phase_seconds.hpp"
 
 namespace pptrain {
 namespace {
@@ -29,25 +33,39 @@ double pass_seconds(const PassSums& times, int begin, int end) {
   return pass.forward + pass.backward;
 }
 
+/// Bytes that pass each link of a ring of `n` members for each byte of an all-reduce.
+double all_reduced(std::size_t n) { return 2.0 * static_cast<double>(n - 1) / static_cast<double>(n); }
+
+/// Bandwidth that uplinks leave the rings of the mesh's columns; infinite where they pass none.
+double bandwidth_between(const Instance& instance, const Mesh& mesh) {
+  if (!instance.profile.communication.is_own()) return infinity;
+  std::vector<int> replicas(mesh.size());
+  std::iota(replicas.begin(), replicas.end(), 0);
+  return shared_uplink_bandwidth(instance.cluster, stage_on(mesh, {}), replicas);
+}
+
 /// All-reduce of gradients without ZeRO, of many bytes, without what it takes for none.
-StageKind::Collective two_levels(const Cluster& cluster, const Mesh& mesh) {
+StageKind::Collective two_levels(const Cluster& cluster, const Mesh& mesh, double between) {
   if (mesh.size() == 1) return {};
   constexpr double many = 1e9;
   std::vector<DeviceId> sharing;
   for (const auto& row : mesh) sharing.push_back(row.front());
   const TwoLevelSum one = two_level_sum(cluster, sharing, many);
   const TwoLevelSum two = two_level_sum(cluster, sharing, 2.0 * many);
-  return {std::max(two.within - one.within, two.across - one.across) / many, 0.0};
+  const double across = std::max((two.across - one.across) / many, all_reduced(one.nodes) / between);
+  return {std::max((two.within - one.within) / many, across), 0.0};
 }
 
-/// All-reduce in the slowest ring of those that divide the state.
-StageKind::Collective slowest_ring(const StageLayout& layout) {
+/// All-reduce in the slowest ring of those that divide the state. Rings of all replicas have their uplinks beside those
+/// of the other shards.
+StageKind::Collective slowest_ring(const StageLayout& layout, std::size_t replicas, double between) {
   constexpr double many = 1e9;
   StageKind::Collective slowest;
   for (const ReplicaSum& sum : layout.sums) {
     for (const ReplicaSum::Ring& ring : sum.within()) {
       const double latency = ring.seconds(0.0);
-      const double per_byte = (ring.seconds(many) - latency) / many;
+      double per_byte = (ring.seconds(many) - latency) / many;
+      if (ring.members == static_cast<int>(replicas)) per_byte = std::max(per_byte, all_reduced(replicas) / between);
       if (per_byte > slowest.per_byte) slowest = {per_byte, latency};
     }
   }
@@ -79,105 +97,6 @@ double least_memory(const Cluster& cluster, const std::vector<int>& kinds) {
 }
 
 }  // namespace
-
-const std::vector<double>& FrameTables::weight_seconds(const ReplicaGroup& group, int tensor_parallel) {
-  const auto [entry, is_new] = weights_.try_emplace({group.kinds, tensor_parallel, group.samples});
-  std::vector<double>& sums = entry->second;
-  if (!is_new) return sums;
-  sums.push_back(0.0);
-  for (int l = 0; l < instance_.profile.num_layers(); ++l) {
-    double most = 0.0;
-    for (const int kind : group.kinds) {
-      most = std::max(most, device_seconds(instance_, kind, l, tensor_parallel, group.samples).backward_weight);
-    }
-    sums.push_back(sums.back() + most);
-  }
-  return sums;
-}
-
-const std::vector<double>& FrameTables::update_seconds(int kind, int tensor_parallel) {
-  const auto [entry, is_new] = updates_.try_emplace({kind, tensor_parallel});
-  std::vector<double>& sums = entry->second;
-  if (!is_new) return sums;
-  const std::string& name = instance_.cluster.device_kinds[static_cast<std::size_t>(kind)].name;
-  sums.push_back(0.0);
-  for (int l = 0; l < instance_.profile.num_layers(); ++l) {
-    sums.push_back(sums.back() + instance_.profile.update_seconds(l, name, tensor_parallel));
-  }
-  return sums;
-}
-
-namespace {
-
-/// What a member holds of a layer for a micro-batch of `samples`, by the rows; nothing where they do not say it of all
-/// layers.
-std::optional<std::vector<LayerBytes>> layer_bytes(const Profile& profile, const std::string& device,
-                                                   int tensor_parallel, double samples) {
-  std::vector<LayerBytes> all;
-  for (int l = 0; l < profile.num_layers(); ++l) {
-    const std::optional<LayerBytes> bytes = profile.bytes(l, device, tensor_parallel, samples);
-    if (!bytes) return std::nullopt;
-    all.push_back(*bytes);
-  }
-  return all;
-}
-
-/// The closed form's bytes of each layer for a sample; passes have the profile's workspace beside them.
-std::vector<LayerBytes> formula_bytes(const Profile& profile) {
-  std::vector<LayerBytes> all;
-  for (const ProfileLayer& layer : profile.layers) {
-    LayerBytes& bytes = all.emplace_back();
-    bytes.stored = layer.stored_bytes;
-  }
-  return all;
-}
-
-/// Sums over the layers. Full recomputation leaves repeated layers their input, and the others all that they store.
-HeldSums held_sums(const Profile& profile, const std::vector<LayerBytes>& layers, double samples, bool by_rows) {
-  HeldSums sums;
-  for (std::vector<double>& stored : sums.stored) stored.push_back(0.0);
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    const double all = layers[l].stored / samples;
-    const double input = l == 0 ? 0.0 : profile.layers[l - 1].output_bytes;
-    const double again = profile.layers[l].repeated ? std::min(all, input) : all;
-    const auto add = [&sums](Recompute recompute, double stored) {
-      std::vector<double>& of = sums.stored[static_cast<std::size_t>(recompute)];
-      of.push_back(of.back() + stored);
-    };
-    add(Recompute::none, all);
-    add(Recompute::selective, all - layers[l].recomputed / samples);
-    add(Recompute::full, again);
-    const double workspace = by_rows ? layers[l].workspace / samples : profile.workspace_bytes_per_sample;
-    sums.moment[0].push_back(workspace);
-    sums.moment[1].push_back(workspace + (by_rows ? all - again : 0.0));
-  }
-  return sums;
-}
-
-}  // namespace
-
-FrameTables::FrameTables(const Instance& instance) : instance_(instance), sums_(instance) {
-  std::map<std::tuple<double, double, double, bool>, std::size_t> known;
-  for (int l = 0; l < instance.profile.num_layers(); ++l) {
-    const ProfileLayer& layer = instance.profile.layers[static_cast<std::size_t>(l)];
-    const double input = l == 0 ? 0.0 : instance.profile.layers[static_cast<std::size_t>(l) - 1].output_bytes;
-    const auto [entry, is_new] =
-        known.try_emplace({layer.parameters, layer.stored_bytes, input, layer.repeated}, unlike_layers_.size());
-    if (is_new) unlike_layers_.emplace_back(l, 0);
-    ++unlike_layers_[entry->second].second;
-  }
-}
-
-const HeldSums& FrameTables::held(int kind, int tensor_parallel, double samples) {
-  const auto [entry, is_new] = held_.try_emplace({kind, tensor_parallel, samples});
-  if (!is_new) return entry->second;
-  const Profile& profile = instance_.profile;
-  const std::string& name = instance_.cluster.device_kinds[static_cast<std::size_t>(kind)].name;
-  const std::optional<std::vector<LayerBytes>> rows = layer_bytes(profile, name, tensor_parallel, samples);
-  entry->second =
-      rows ? held_sums(profile, *rows, samples, true) : held_sums(profile, formula_bytes(profile), 1.0, false);
-  return entry->second;
-}
 
 FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed,
                        std::int64_t micro_batch, const FrameCosts* other, Shares shares)
@@ -215,13 +134,13 @@ void FrameCosts::take_links(const FrameCosts& other) {
   uplinks_ = other.uplinks_;
 }
 
-void FrameCosts::add_kind(FrameTables& tables, int stage) {
+void FrameCosts::add_kind(FrameTables& tables, int number) {
   const Cluster& cluster = instance_.cluster;
-  const StageLayout& layout = placed_.layout(placed_.layout_of(stage));
-  const Mesh& mesh = placed_.mesh(stage);
-  const int tensor = placed_.tensor(stage);
+  const StageLayout& layout = placed_.layout(placed_.layout_of(number));
+  const Mesh& mesh = placed_.mesh(number);
+  const int tensor = placed_.tensor(number);
   if (layout.replicas.size() == 1) {
-    samples_.push_back(even_division(micro_batch_, placed_.data(stage)));
+    samples_.push_back(even_division(micro_batch_, placed_.data(number)));
   } else {
     const StageMesh shared(cluster, tensor, devices_of(mesh));
     samples_.push_back(*shared_samples(sums_, shared, micro_batch_, shares_));
@@ -229,8 +148,11 @@ void FrameCosts::add_kind(FrameTables& tables, int stage) {
   StageKind& made = kinds_.emplace_back();
   ReplicaGroup slowest;
   double longest = -1.0;
-  const std::vector<ReplicaGroup> groups = replica_groups(cluster, stage_on(mesh, samples_.back()));
-  for (const ReplicaGroup& group : groups) {
+  const Stage stage = stage_on(mesh, samples_.back());
+  const double bandwidth = tensor_bandwidth(instance_, {&stage, {}, TensorPattern::megatron, &stage});
+  std::vector<ReplicaGroup> groups = replica_groups(cluster, stage);
+  for (ReplicaGroup& group : groups) {
+    group.link.bandwidth = std::min(group.link.bandwidth, bandwidth);
     made.holders.push_back({group.samples, least_memory(cluster, group.kinds)});
     const double seconds = sums_.times(group, tensor, Recompute::none).total.back();
     if (seconds <= longest) continue;
@@ -253,8 +175,9 @@ void FrameCosts::add_kind(FrameTables& tables, int stage) {
   made.held = &tables.held(most->kinds.front(), tensor, most->samples);
   made.weight = &tables.weight_seconds(slowest, tensor);
   made.update = &tables.update_seconds(slowest.kinds.front(), tensor);
-  made.sum = two_levels(cluster, mesh);
-  made.ring = slowest_ring(layout);
+  const double between = bandwidth_between(instance_, mesh);
+  made.sum = two_levels(cluster, mesh, between);
+  made.ring = slowest_ring(layout, mesh.size(), between);
   made.tensor = tensor;
   made.sharers = layout.sharers;
 }

@@ -1,9 +1,12 @@
 #include "runtime/emulation/emulated_device.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.hpp"
+#include "base/infinity.hpp"
 #include "comm/mpi.hpp"
+#include "cost/shared_uplinks.hpp"
 #include "runtime/emulation/counted_memory.hpp"
 #include "runtime/emulation/emulated_communicator.hpp"
 #include "runtime/emulation/emulated_layer.hpp"
@@ -89,7 +92,7 @@ std::unique_ptr<LayerModule> EmulatedDevice::emulated(std::unique_ptr<LayerModul
 
 /// As `Prices` has it: members of a tensor-parallel group take equally long, collectives included.
 LayerSeconds EmulatedDevice::seconds_of(const StagePart& part, int replica) const {
-  const ReplicaGroup group = replica_group(instance_.cluster, part, replica);
+  const ReplicaGroup group = replica_group_with(tensor_bandwidth(instance_, part), instance_, part, replica);
   PhaseSeconds seconds = computing_seconds(instance_, part, group);
   seconds += tensor_phase_seconds(instance_, part, group);
   const auto of = [&](Phase phase) { return seconds[static_cast<std::size_t>(phase)]; };
@@ -119,10 +122,29 @@ std::unique_ptr<Communicator> EmulatedDevice::decorate(std::unique_ptr<Communica
     return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks), meetings_, tag, clock_);
   }
   const Cluster& cluster = instance_.cluster;
+  if (kind != GroupKind::statistics) link.bandwidth = std::min(link.bandwidth, bandwidth_between(devices));
   const bool shares_uplink = cluster.node_of(devices.front()) != cluster.node_of(devices.back());
   if (kind == GroupKind::slices && shares_uplink) link.bandwidth *= share;
   return std::make_unique<EmulatedCommunicator>(std::move(group), link, others_of(ranks), meetings_, tag, clock_,
                                                 waiter_);
+}
+
+/// Bandwidth that uplinks leave a group of replicas beside those of the other shards, which sum at the same time.
+double EmulatedDevice::bandwidth_between(const std::vector<DeviceId>& devices) const {
+  const Stage& stage = plan_.stages[role_->stage.index()];
+  const StageParts parts(stage);
+  for (const StagePart& part : parts.all()) {
+    std::vector<int> replicas;
+    for (const DeviceId device : devices) {
+      const auto row = std::find_if(part.mesh->devices.begin(), part.mesh->devices.end(), [&](const auto& members) {
+        return std::find(members.begin(), members.end(), device) != members.end();
+      });
+      replicas.push_back(static_cast<int>(row - part.mesh->devices.begin()));
+    }
+    const std::set<int> distinct(replicas.begin(), replicas.end());
+    if (distinct.size() == devices.size()) return shared_uplink_bandwidth(instance_.cluster, *part.mesh, replicas);
+  }
+  return infinity;
 }
 
 std::unique_ptr<Transport> EmulatedDevice::decorate(std::unique_ptr<Transport> transport) {

@@ -35,6 +35,7 @@ Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan,
       device_(map.device_of(rank_)),
       programs_(agreed_programs(world, waiter, instance, plan)),
       prices_(instance, plan, programs_),
+      collective_seconds_(seconds_together(prices_.reductions())),
       own_(program_of(programs_, device_)),
       memory_(instance.cluster.kind_of(device_).memory, name_of(rank_, device_, instance.cluster)),
       transfers_(programs_, prices_,
@@ -76,6 +77,8 @@ IterationResult Rehearsal::run(Trace* trace) {
   const double end = meet(everyone_, tag, EmulatedClock::host());
   waiter_.take_seconds();
   result_.seconds = end - start_;
+  // The host's lateness in waits is no communication where nothing else is left of the iteration.
+  result_.communication_seconds = std::min(result_.communication_seconds, result_.seconds - busy_seconds_);
   result_.idle_seconds = std::max(0.0, result_.seconds - busy_seconds_ - result_.communication_seconds);
   return result_;
 }
@@ -181,7 +184,7 @@ void Rehearsal::gather_received(const Instruction& instruction) {
 PendingPtr Rehearsal::start_collective(int number) {
   const PricedCollective& what = prices_.reductions()[number];
   EmulatedLane& lane = lanes_.try_emplace(what.lane, meetings_, what.lane, clock_).first->second;
-  return lane.start(others_of(what.programs), what.seconds);
+  return lane.start(others_of(what.programs), collective_seconds_[static_cast<std::size_t>(number)]);
 }
 
 /// Sums between groups of replicas go on where this rank's group has ended; all groups tell each other by one tag.
@@ -189,7 +192,7 @@ PendingPtr Rehearsal::start_across(int number, int after) {
   const PricedCollective& what = prices_.reductions()[number];
   const int own_lane = after < 0 ? what.lane : prices_.reductions()[after].lane;
   EmulatedLane& lane = lanes_.try_emplace(own_lane, meetings_, own_lane, clock_).first->second;
-  return lane.start(others_of(what.programs), what.seconds, what.lane);
+  return lane.start(others_of(what.programs), collective_seconds_[static_cast<std::size_t>(number)], what.lane);
 }
 
 void Rehearsal::gather(ChunkId chunk) {

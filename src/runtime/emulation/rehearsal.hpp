@@ -14,6 +14,7 @@
 #include "runtime/emulation/emulated_transport.hpp"
 #include "runtime/execute/executor.hpp"
 #include "runtime/role.hpp"
+#include "simulate/collectives.hpp"
 #include "simulate/prices.hpp"
 #include "simulate/received_gathers.hpp"
 #include "simulate/task_bytes.hpp"
@@ -66,7 +67,8 @@ class Rehearsal {
   DeviceId device_;
   Programs programs_;
   Prices prices_;
-  int own_ = nowhere;  ///< this rank's program; nowhere on a rank that the plan leaves out
+  std::vector<double> collective_seconds_;  ///< by number in the prices
+  int own_ = nowhere;                       ///< this rank's program; nowhere on a rank that the plan leaves out
   CountedMemory memory_;
   TaskBytes task_bytes_;
   Transfers transfers_;
