@@ -1,33 +1,53 @@
 #include "cost/shared_uplinks.hpp"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include "base/infinity.hpp"
 
 namespace pptrain {
+namespace {
 
-double shared_uplink_bandwidth(const Cluster& cluster, const std::vector<std::vector<DeviceId>>& rings) {
-  std::map<std::pair<int, Uplink::Direction>, int> passed;  // by so many rings
+std::vector<DeviceId> ring_of(const Stage& mesh, const Interval& replicas, int shard) {
+  std::vector<DeviceId> ring;
+  for (std::int64_t r = replicas.begin; r < replicas.end; ++r) {
+    ring.push_back(mesh.devices[static_cast<std::size_t>(r)][static_cast<std::size_t>(shard)]);
+  }
+  return ring;
+}
+
+}  // namespace
+
+void UplinkShares::add(const std::vector<DeviceId>& ring) {
+  for (const Uplink& uplink : cluster_->ring_uplinks(ring)) ++rings_[{uplink.owner, uplink.direction}];
+}
+
+void UplinkShares::add(const Stage& mesh, const Interval& replicas) {
+  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) add(ring_of(mesh, replicas, shard));
+}
+
+double UplinkShares::bandwidth(const std::vector<DeviceId>& ring) const {
   double least = infinity;
-  for (const std::vector<DeviceId>& ring : rings) {
-    for (const Uplink& uplink : cluster.ring_uplinks(ring)) {
-      const int others = ++passed[{uplink.owner, uplink.direction}];
-      least = std::min(least, uplink.link.bandwidth / others);
-    }
+  for (const Uplink& uplink : cluster_->ring_uplinks(ring)) {
+    const auto added = rings_.find({uplink.owner, uplink.direction});
+    least = std::min(least, uplink.link.bandwidth / (added == rings_.end() ? 1 : added->second));
   }
   return least;
 }
 
-double shared_uplink_bandwidth(const Cluster& cluster, const Stage& mesh, const std::vector<int>& replicas) {
-  std::vector<std::vector<DeviceId>> rings(static_cast<std::size_t>(mesh.tensor_parallel));
-  for (const int r : replicas) {
-    for (std::size_t shard = 0; shard < rings.size(); ++shard) {
-      rings[shard].push_back(mesh.devices[static_cast<std::size_t>(r)][shard]);
-    }
+double UplinkShares::bandwidth(const Stage& mesh, const Interval& replicas) const {
+  double least = infinity;
+  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
+    least = std::min(least, bandwidth(ring_of(mesh, replicas, shard)));
   }
-  return shared_uplink_bandwidth(cluster, rings);
+  return least;
+}
+
+double shared_uplink_bandwidth(const Cluster& cluster, const std::vector<std::vector<DeviceId>>& rings) {
+  UplinkShares shares(cluster);
+  for (const std::vector<DeviceId>& ring : rings) shares.add(ring);
+  double least = infinity;
+  for (const std::vector<DeviceId>& ring : rings) least = std::min(least, shares.bandwidth(ring));
+  return least;
 }
 
 }  // namespace pptrain

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "cluster/cluster.hpp"
@@ -7,11 +9,27 @@
 
 namespace pptrain {
 
-/// Bandwidth that uplinks leave each of these rings, all of which send as much at the same time: the least on the way
-/// of any; infinite where none passes an uplink. The closed forms never use it (docs/cost.md).
-double shared_uplink_bandwidth(const Cluster& cluster, const std::vector<std::vector<DeviceId>>& rings);
+/// Uplinks that rings of devices pass at the same time, all of which send as much, in equal shares. The closed forms
+/// never use it (docs/cost.md).
+class UplinkShares {
+ public:
+  explicit UplinkShares(const Cluster& cluster) : cluster_(&cluster) {}
 
-/// The same for the rings over these replicas of a mesh, of which each shard has one.
-double shared_uplink_bandwidth(const Cluster& cluster, const Stage& mesh, const std::vector<int>& replicas);
+  void add(const std::vector<DeviceId>& ring);
+  /// The ring over these replicas of each shard of a mesh.
+  void add(const Stage& mesh, const Interval& replicas);
+
+  /// Bandwidth that the uplinks on its way leave a ring, all of which have been added; infinite where it passes none.
+  double bandwidth(const std::vector<DeviceId>& ring) const;
+  /// The least of the rings over these replicas of each shard of a mesh.
+  double bandwidth(const Stage& mesh, const Interval& replicas) const;
+
+ private:
+  const Cluster* cluster_;
+  std::map<std::pair<int, Uplink::Direction>, int> rings_;  // by uplink
+};
+
+/// The least bandwidth that uplinks leave one of these rings, where no others are on their way.
+double shared_uplink_bandwidth(const Cluster& cluster, const std::vector<std::vector<DeviceId>>& rings);
 
 }  // namespace pptrain

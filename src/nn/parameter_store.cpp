@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/parallel_for.hpp"
 #include "base/random.hpp"
 
 namespace pptrain {
@@ -354,9 +355,18 @@ void fill_random(ParameterStore& store, std::uint64_t seed) {
       std::fill(out, out + count, spec.initial == Initial::ones ? 1.0F : 0.0F);
       return;
     }
+    // A rank with a GPU has cores to spare, and a large matrix takes one of them seconds.
+    constexpr std::size_t piece = std::size_t{1} << 18;
+    constexpr int most_threads = 16;
     const auto deviation = static_cast<float>(spec.deviation);
-    CounterRandom(seed, spec.name).fill_normal(static_cast<std::uint64_t>(run.begin), count, out);
-    for (std::size_t i = 0; i < count; ++i) out[i] *= deviation;
+    const CounterRandom random(seed, spec.name);
+    const auto pieces = static_cast<int>((count + piece - 1) / piece);
+    parallel_for(pieces, std::min(most_threads, usable_cores()), [&](int, int p) {
+      const std::size_t begin = static_cast<std::size_t>(p) * piece;
+      const std::size_t end = std::min(count, begin + piece);
+      random.fill_normal(static_cast<std::uint64_t>(run.begin) + begin, end - begin, out + begin);
+      for (std::size_t i = begin; i < end; ++i) out[i] *= deviation;
+    });
   });
 }
 

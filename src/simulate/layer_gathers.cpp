@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 #include <optional>
 
-#include "cost/shared_uplinks.hpp"
 #include "simulate/runtime_rings.hpp"
 
 namespace pptrain {
@@ -64,10 +62,8 @@ void add_pass(double exposed, const LayerCost& first, const LayerCost& last, Pha
 
 double LayerCosts::shared_bandwidth(const Interval& group) {
   const auto [entry, is_new] = shared_.try_emplace(group.begin, 0.0);
-  if (!is_new) return entry->second;
-  std::vector<int> replicas(static_cast<std::size_t>(group.size()));
-  std::iota(replicas.begin(), replicas.end(), static_cast<int>(group.begin));
-  return entry->second = shared_uplink_bandwidth(instance_.cluster, *part_.mesh, replicas);
+  if (is_new) entry->second = gathering_.bandwidth(*part_.mesh, group);
+  return entry->second;
 }
 
 std::vector<LayerCost> LayerCosts::of(int replica) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "cost/shared_uplinks.hpp"
 #include "simulate/phase_seconds.hpp"
 #include "simulate/prices.hpp"
 
@@ -16,12 +17,15 @@ struct LayerCost {
   double update = 0.0;        ///< of the optimizer
 };
 
-/// Layers of a part on its replicas. Members of a replica gather at the same time and share uplinks.
+/// Layers of a part on its replicas.
 class LayerCosts {
  public:
-  /// Both are referred to.
-  LayerCosts(const Instance& instance, const StagePart& part)
-      : instance_(instance), part_(part), tensor_bandwidth_(pptrain::tensor_bandwidth(instance, part)) {}
+  /// All are referred to. `gathering`: the groups of replicas that gather weights at the same time.
+  LayerCosts(const Instance& instance, const StagePart& part, const UplinkShares& gathering)
+      : instance_(instance),
+        part_(part),
+        gathering_(gathering),
+        tensor_bandwidth_(pptrain::tensor_bandwidth(instance, part)) {}
 
   /// In order.
   std::vector<LayerCost> of(int replica);
@@ -31,6 +35,7 @@ class LayerCosts {
 
   const Instance& instance_;
   const StagePart& part_;
+  const UplinkShares& gathering_;
   double tensor_bandwidth_;
   std::map<std::int64_t, double> shared_;  // bandwidth of the groups of replicas, by their first
 };

@@ -1,6 +1,7 @@
 // The groups in which prices have collectives: gradients of chunks, and weights of those that are gathered.
 #include <algorithm>
 
+#include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
 #include "cost/two_level_sum.hpp"
 #include "simulate/lanes.hpp"

@@ -34,6 +34,15 @@ bool crosses_nodes(const Cluster& cluster, const Stage& before, const Stage& aft
 
 }  // namespace
 
+UplinkShares gathering_groups(const Cluster& cluster, const Plan& plan) {
+  UplinkShares gathering(cluster);
+  for (const Stage& stage : plan.stages) {
+    if (stage.zero_stage == 0 || stage.gathers_chunks()) continue;
+    for (const Interval& group : stage.sharding_groups()) gathering.add(stage, group);
+  }
+  return gathering;
+}
+
 bool divided_as_stage(const StageParts& parts, const Stage& stage) {
   const auto as_stage = [&stage](const Stage& mesh) {
     return mesh.replicas == stage.replicas && mesh.tensor_parallel == stage.tensor_parallel;
@@ -76,6 +85,7 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
 
 Prices::Prices(const Instance& instance, const Plan& plan, const Programs& programs, const ReplicaShift& shift) {
   check_split(instance, plan, programs);
+  const UplinkShares gathering = gathering_groups(instance.cluster, plan);
   int program = 0;
   for (const Stage& stage : plan.stages) {
     first_program_.push_back(program);
@@ -95,7 +105,7 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
   }
   chunks_.resize(programs.size() * chunks.size());
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    price_chunk(instance, plan, ChunkId(static_cast<int>(c)), chunks[c].layers, chunks[c].stage);
+    price_chunk(instance, plan, ChunkId(static_cast<int>(c)), chunks[c].layers, chunks[c].stage, gathering);
   }
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     const int stage = chunks[c].stage;
@@ -156,12 +166,12 @@ void Prices::price_blocking_sends(const Instance& instance, const Plan& plan) {
 }
 
 void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers,
-                         int stage_index) {
+                         int stage_index, const UplinkShares& gathering) {
   const Stage& stage = plan.stages[stage_index];
   const StageParts parts(stage, {layers});
   const bool by_replica = divided_as_stage(parts, stage);
   const ChunkTimes times(instance, parts, !by_replica);
-  LayerCosts costs(instance, parts.all().front());
+  LayerCosts costs(instance, parts.all().front(), gathering);
   const int num_devices = num_programs_[stage_index];
   const int group_size = by_replica ? stage.tensor_parallel : num_devices;
   ChunkPrice of_group;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cost/cost.hpp"
-#include "cost/replica_sum.hpp"
+#include "cost/shared_uplinks.hpp"
 #include "plan/parts.hpp"
 #include "program/program.hpp"
 #include "simulate/chunk_bytes.hpp"
@@ -23,6 +23,10 @@ inline constexpr int num_phases = 4;
 bool is_task(Op op);
 /// Phase of an op that is a task.
 Phase phase_of(Op op);
+
+/// The groups of replicas in which ZeRO gathers weights as tasks need them: those of all stages do when a step begins,
+/// and with ZeRO stage 3 all the time.
+UplinkShares gathering_groups(const Cluster& cluster, const Plan& plan);
 
 /// Whether the whole chunk is divided as its stage says, so that a replica and a member of the stage have the same
 /// numbers in the chunk's mesh.
@@ -122,7 +126,8 @@ class Prices {
  private:
   Prices() = default;
   std::size_t index(int program, ChunkId chunk) const { return program * cut_bytes_.size() + chunk.index(); }
-  void price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers, int stage);
+  void price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers, int stage,
+                   const UplinkShares& gathering);
   void price_gathers(const Instance& instance, const Stage& mesh, LayerCosts& layers, int replica, int program,
                      ChunkPrice& price);
   void count_fixed_bytes(const Instance& instance, const Plan& plan, const Programs& programs);

@@ -23,6 +23,8 @@ class TrainingSimulation {
   TrainingSimulation& operator=(const TrainingSimulation&) = delete;
 
   const Plan& plan() const { return plan_; }
+  /// Devices that stand for all, of which one of each class is simulated.
+  int num_representatives() const { return shift_.num_representatives(); }
   /// Tasks of one micro-batch that are simulated: F and B of every chunk on one device of each class.
   int tasks_per_micro_batch() const;
 

@@ -47,8 +47,13 @@ TEST_CASE("each shard of a mesh has a ring of its own", "[uplinks]") {
   const Cluster cluster = nodes_of(2, 4);
   const Plan plan = uniform_plan({{0, 1}}, 4, 2, 4, 4, "1f1b");  // replicas 0 and 1 on the first node
   const Stage& stage = plan.stages.front();
-  CHECK(shared_uplink_bandwidth(cluster, stage, {0, 1, 2, 3}) == 50.0);
-  CHECK(std::isinf(shared_uplink_bandwidth(cluster, stage, {0, 1})));
+  UplinkShares shares(cluster);
+  shares.add(stage, {0, 2});
+  CHECK(std::isinf(shares.bandwidth(stage, {0, 2})));
+  shares.add(stage, {0, 4});
+  CHECK(shares.bandwidth(stage, {0, 4}) == 50.0);
+  shares.add({DeviceId(1), DeviceId(5)});
+  CHECK(shares.bandwidth({DeviceId(1), DeviceId(5)}) == Approx(100.0 / 3.0));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <set>
 
 #include "base/infinity.hpp"
 #include "cost/shared_uplinks.hpp"
@@ -36,12 +36,19 @@ double pass_seconds(const PassSums& times, int begin, int end) {
 /// Bytes that pass each link of a ring of `n` members for each byte of an all-reduce.
 double all_reduced(std::size_t n) { return 2.0 * static_cast<double>(n - 1) / static_cast<double>(n); }
 
+/// The devices of each shard, over the replicas.
+std::vector<std::vector<DeviceId>> columns_of(const Mesh& mesh) {
+  std::vector<std::vector<DeviceId>> columns(mesh.front().size());
+  for (const auto& row : mesh) {
+    for (std::size_t k = 0; k < row.size(); ++k) columns[k].push_back(row[k]);
+  }
+  return columns;
+}
+
 /// Bandwidth that uplinks leave the rings of the mesh's columns; infinite where they pass none.
 double bandwidth_between(const Instance& instance, const Mesh& mesh) {
-  if (!instance.profile.communication.is_own()) return infinity;
-  std::vector<int> replicas(mesh.size());
-  std::iota(replicas.begin(), replicas.end(), 0);
-  return shared_uplink_bandwidth(instance.cluster, stage_on(mesh, {}), replicas);
+  return instance.profile.communication.is_own() ? shared_uplink_bandwidth(instance.cluster, columns_of(mesh))
+                                                 : infinity;
 }
 
 /// All-reduce of gradients without ZeRO, of many bytes, without what it takes for none.
@@ -52,8 +59,8 @@ StageKind::Collective two_levels(const Cluster& cluster, const Mesh& mesh, doubl
   for (const auto& row : mesh) sharing.push_back(row.front());
   const TwoLevelSum one = two_level_sum(cluster, sharing, many);
   const TwoLevelSum two = two_level_sum(cluster, sharing, 2.0 * many);
-  const double across = std::max((two.across - one.across) / many, all_reduced(one.nodes) / between);
-  return {std::max((two.within - one.within) / many, across), 0.0};
+  const double alone = std::max(two.within - one.within, two.across - one.across) / many;
+  return {alone, 0.0, all_reduced(one.nodes) / between};
 }
 
 /// All-reduce in the slowest ring of those that divide the state. Rings of all replicas have their uplinks beside those
@@ -64,9 +71,9 @@ StageKind::Collective slowest_ring(const StageLayout& layout, std::size_t replic
   for (const ReplicaSum& sum : layout.sums) {
     for (const ReplicaSum::Ring& ring : sum.within()) {
       const double latency = ring.seconds(0.0);
-      double per_byte = (ring.seconds(many) - latency) / many;
-      if (ring.members == static_cast<int>(replicas)) per_byte = std::max(per_byte, all_reduced(replicas) / between);
-      if (per_byte > slowest.per_byte) slowest = {per_byte, latency};
+      const double per_byte = (ring.seconds(many) - latency) / many;
+      if (per_byte > slowest.per_byte) slowest = {per_byte, latency, 0.0};
+      if (ring.members == static_cast<int>(replicas)) slowest.shared_per_byte = all_reduced(replicas) / between;
     }
   }
   return slowest;
@@ -88,6 +95,29 @@ PassSums least_of(const std::vector<const PassSums*>& all) {
     least.total.push_back(least.total.back() + pass.total);
   }
   return least;
+}
+
+using LoadsByUplink = std::map<std::pair<int, Uplink::Direction>, FrameCosts::UplinkLoad>;
+
+/// Those that may be the busiest, equal ones once.
+std::vector<FrameCosts::UplinkLoad> busiest(const LoadsByUplink& loads) {
+  const auto covers = [](const FrameCosts::UplinkLoad& a, const FrameCosts::UplinkLoad& b) {
+    return std::equal(a.seconds_per_byte.begin(), a.seconds_per_byte.end(), b.seconds_per_byte.begin(),
+                      [](double x, double y) { return x >= y; });
+  };
+  std::vector<FrameCosts::UplinkLoad> all;
+  for (const auto& [owner, load] : loads) {
+    if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return covers(other, load); })) continue;
+    std::erase_if(all, [&](const auto& other) { return covers(load, other); });
+    all.push_back(load);
+  }
+  return all;
+}
+
+std::size_t num_nodes(const Cluster& cluster, const std::vector<DeviceId>& devices) {
+  std::set<int> nodes;
+  for (const DeviceId device : devices) nodes.insert(cluster.node_of(device));
+  return nodes.size();
 }
 
 double least_memory(const Cluster& cluster, const std::vector<int>& kinds) {
@@ -114,6 +144,7 @@ FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const Plac
   } else {
     find_pairs();
     find_uplinks();
+    find_sums();
   }
 }
 
@@ -132,6 +163,8 @@ void FrameCosts::take_links(const FrameCosts& other) {
     for (Pair& pair : pairs) pair.samples *= times;
   }
   uplinks_ = other.uplinks_;
+  summing_uplinks_ = other.summing_uplinks_;
+  gathers_ = other.gathers_;
 }
 
 void FrameCosts::add_kind(FrameTables& tables, int number) {
@@ -202,7 +235,7 @@ void FrameCosts::find_pairs() {
 
 void FrameCosts::find_uplinks() {
   const int stages = placed_.num_stages();
-  std::map<std::pair<int, Uplink::Direction>, UplinkLoad> loads;
+  LoadsByUplink loads;
   const auto add = [&](DeviceId from, DeviceId to, int stage, double samples) {
     for (const Uplink& uplink : instance_.cluster.uplinks(from, to)) {
       UplinkLoad& load = loads[{uplink.owner, uplink.direction}];
@@ -222,16 +255,33 @@ void FrameCosts::find_uplinks() {
       add(b, a, s, all);
     });
   }
-  for (const auto& [owner, load] : loads) {
-    const auto covers = [](const UplinkLoad& a, const UplinkLoad& b) {
-      return std::equal(a.seconds_per_byte.begin(), a.seconds_per_byte.end(), b.seconds_per_byte.begin(),
-                        [](double x, double y) { return x >= y; });
-    };
-    if (std::any_of(uplinks_.begin(), uplinks_.end(), [&](const UplinkLoad& other) { return covers(other, load); })) {
-      continue;
+  uplinks_ = busiest(loads);
+}
+
+void FrameCosts::find_sums() {
+  const Cluster& cluster = instance_.cluster;
+  gathers_.assign(static_cast<std::size_t>(placed_.num_stages()), 0.0);
+  if (!instance_.profile.communication.is_own()) return;
+  LoadsByUplink loads;
+  UplinkShares gathering(cluster);
+  for (int s = 0; s < placed_.num_stages(); ++s) {
+    for (const std::vector<DeviceId>& ring : columns_of(placed_.mesh(s))) {
+      gathering.add(ring);
+      for (const Uplink& uplink : cluster.ring_uplinks(ring)) {
+        UplinkLoad& load = loads[{uplink.owner, uplink.direction}];
+        load.seconds_per_byte.resize(gathers_.size(), 0.0);
+        load.seconds_per_byte[static_cast<std::size_t>(s)] +=
+            all_reduced(num_nodes(cluster, ring)) / uplink.link.bandwidth;
+      }
     }
-    std::erase_if(uplinks_, [&](const UplinkLoad& other) { return covers(load, other); });
-    uplinks_.push_back(load);
+  }
+  summing_uplinks_ = busiest(loads);
+  for (int s = 0; s < placed_.num_stages() && placed_.zero_group() == ZeroGroup::replicas; ++s) {
+    const Mesh& mesh = placed_.mesh(s);
+    for (const std::vector<DeviceId>& ring : columns_of(mesh)) {
+      double& gather = gathers_[static_cast<std::size_t>(s)];
+      gather = std::max(gather, 0.5 * all_reduced(mesh.size()) / gathering.bandwidth(ring));
+    }
   }
 }
 

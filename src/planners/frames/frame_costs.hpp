@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -14,11 +15,15 @@ namespace pptrain {
 
 /// What stages that are alike cost, by intervals of layers.
 struct StageKind {
-  /// Seconds of a collective of so many bytes.
+  /// Seconds of a collective of so many bytes: what it takes alone, or what the uplinks that it shares need for it and
+  /// the others.
   struct Collective {
     double per_byte = 0.0;
     double latency = 0.0;
-    double seconds(double bytes) const { return bytes > 0.0 ? per_byte * bytes + latency : 0.0; }
+    double shared_per_byte = 0.0;
+    double seconds(double bytes) const {
+      return bytes > 0.0 ? std::max(per_byte * bytes + latency, shared_per_byte * bytes) : 0.0;
+    }
   };
   /// Replicas that hold equally many samples on equal devices.
   struct Holder {
@@ -62,13 +67,18 @@ class FrameCosts {
   /// Seconds of the cut behind a stage, one way, where the first `end` layers lie before it; 0 behind the last layer.
   double cut_seconds(int stage, std::int64_t end) const;
 
-  /// What cuts send over the uplinks that nodes share: the time of each uplink for every byte per sample that crosses
-  /// the cut between two stages, there and back. Stages follow one another, and the first one the last where stages
-  /// have several chunks. Uplinks that are alike, or never the busiest, are left out.
   struct UplinkLoad {
-    std::vector<double> seconds_per_byte;  ///< by the stage in front of the cut; whole iteration, both directions
+    std::vector<double> seconds_per_byte;  ///< by stage; of a whole iteration
   };
+  /// What cuts send over the uplinks that nodes share: the time of each uplink for every byte per sample that crosses
+  /// the cut between a stage and the next one, there and back. The first stage follows the last where stages have
+  /// several chunks. Uplinks that are alike, or never the busiest, are left out.
   const std::vector<UplinkLoad>& uplinks() const { return uplinks_; }
+  /// What all-reduces between the replicas of stages send over the uplinks that nodes share: the time of each uplink
+  /// for every byte that a member of the stage sums. Uplinks that are alike, or never the busiest, are left out.
+  const std::vector<UplinkLoad>& summing_uplinks() const { return summing_uplinks_; }
+  /// Seconds in which all replicas of a stage gather a byte of a member's weights while those of all stages do.
+  double gather_per_byte(int stage) const { return gathers_[static_cast<std::size_t>(stage)]; }
 
   /// No plan of a frame with these costs takes less, whatever its schedule: all micro-batches of the slowest stage,
   /// where the work is spread over the stages by their speed, or of the longest layer.
@@ -85,6 +95,7 @@ class FrameCosts {
   void take_links(const FrameCosts& other);
   void find_pairs();
   void find_uplinks();
+  void find_sums();
 
   const Instance& instance_;
   const FrameTables& tables_;
@@ -97,6 +108,8 @@ class FrameCosts {
   std::vector<std::vector<Interval>> samples_;  // by layout
   std::vector<std::vector<Pair>> pairs_;        // by stage, those that differ
   std::vector<UplinkLoad> uplinks_;
+  std::vector<UplinkLoad> summing_uplinks_;
+  std::vector<double> gathers_;  // by stage
 };
 
 }  // namespace pptrain

@@ -1,6 +1,8 @@
 #include "planners/frames/scheduled_cost.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "config/schedule_kinds.hpp"
 #include "plan/validate.hpp"
@@ -58,6 +60,7 @@ void ScheduledCost::Held::add(const Held& other) {
     stored[again] += other.stored[again];
     moment[again] = std::max(moment[again], other.moment[again]);
   }
+  forward += other.forward;
   weight += other.weight;
   update += other.update;
   parameters += other.parameters;
@@ -82,6 +85,7 @@ ScheduledCost::Held ScheduledCost::held(int stage, const Interval& layers) const
     if (again != 0 && modes_.recompute == RecomputeRule::none) break;
     const PassSeconds pass = kind.times[again]->of(begin, end);
     held.work[again] = pass.forward + pass.backward;
+    held.forward = pass.forward;
     const std::vector<double>& stored = stored_sums(stage, again != 0);
     held.stored[again] = stored[layers.end] - stored[layers.begin];
     const std::vector<double>& moment = kind.held->moment[again];
@@ -194,7 +198,8 @@ double ScheduledCost::seconds_each(int stage, bool again) const {
     const auto begin = static_cast<int>(layers.begin);
     const auto end = static_cast<int>(layers.end);
     const double kept = costs_.sums().parameters(begin, begin + 1) + costs_.sums().parameters(end - 1, end);
-    each = std::max(each, kind.ring.seconds(bytes_.weight * (held.parameters - 0.5 * kept / kind.tensor)));
+    const double bytes = bytes_.weight * (held.parameters - 0.5 * kept / kind.tensor);
+    each = std::max({each, kind.ring.seconds(bytes), 2.0 * costs_.gather_per_byte(stage) * bytes});
   }
   return each;
 }
@@ -220,6 +225,15 @@ ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
   terms.backward = cut + pass.backward;
   terms.first_weight = split_ ? (*kind.weight)[end] - (*kind.weight)[begin] : 0.0;
   terms.update = held.update / (modes_.zero_stage >= 1 ? kind.sharers : 1.0);
+  if (modes_.zero_stage == 1 || modes_.zero_stage == 2) {
+    // Weights begin to come while the step before still updates others; F of the last layer is behind them all.
+    const double come = costs_.gather_per_byte(stage) * bytes_.weight * parameters / kind.tensor - terms.update;
+    const auto last_layer = static_cast<int>(end) - 1;
+    const PassSums& slowest = *kind.times[terms.again];
+    const double before_last = slowest.of(static_cast<int>(begin), last_layer).forward;
+    terms.begun = come - before_last;
+    terms.handed = come + kind.least[terms.again]->of(last_layer, static_cast<int>(end)).forward + cut;
+  }
   return terms;
 }
 
@@ -244,12 +258,12 @@ ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks
   double update = 0.0;
   for (int s = 0; s < static_cast<int>(terms_.size()); ++s) {
     const StageTerms& stage = terms_[static_cast<std::size_t>(s)];
-    const double seconds = head + std::max(stage.work, stage.last_backward + drain);
+    const double seconds = std::max(head, stage.begun) + std::max(stage.work, stage.last_backward + drain);
     const bool fullest = stage.overrun > cost.overrun;
     if (fullest || (cost.overrun == 0.0 && seconds > cost.seconds)) cost.slowest = s;
     cost.overrun = std::max(cost.overrun, stage.overrun);
     cost.seconds = std::max(cost.seconds, seconds);
-    head += stage.forward;
+    head = std::max(head + stage.forward, stage.handed);
     drain = stage.backward + std::max(drain - stage.first_weight, stage.left);
     update = std::max(update, stage.update);
   }
@@ -259,8 +273,54 @@ ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks
 
 ScheduledCost::Cost ScheduledCost::of(const std::vector<Interval>& chunks) {
   Cost cost = of_stages(chunks);
-  cost.seconds = std::max({cost.seconds, path_seconds(chunks), uplink_seconds(chunks)});
+  cost.seconds = std::max({cost.seconds, path_seconds(chunks), uplink_seconds(chunks), summing_seconds(chunks)});
   return cost;
+}
+
+/// When the sums of each stage begin at the earliest: behind all its F, and B of its last chunk, which is the first
+/// that has done all; and when the last micro-batch has come back to that chunk.
+std::vector<double> ScheduledCost::sums_begin(const std::vector<Interval>& chunks) const {
+  const int stages = static_cast<int>(held_.size());
+  std::vector<double> begins(held_.size());
+  std::vector<double> heads = {0.0};  // of the first micro-batch's F, by chunk
+  for (int c = 0; c + 1 < num_chunks(); ++c) {
+    const ChunkPass pass = pass_of(c, chunks);
+    heads.push_back(heads.back() + pass.forward + pass.cut);
+  }
+  double back = 0.0;  // the last micro-batch's B behind the chunk
+  for (int c = num_chunks() - 1; c >= num_chunks() - stages; --c) {
+    const auto s = static_cast<std::size_t>(stage_of(c));
+    const ChunkPass pass = pass_of(c, chunks);
+    const Held& last = parts_[static_cast<std::size_t>(c)];
+    const double head = heads[static_cast<std::size_t>(c)];
+    back = std::max(head + micro_batches_ * (pass.forward + pass.backward), back + pass.cut + pass.backward);
+    const double work = held_[s].forward + last.work[terms_[s].again] - last.forward;
+    begins[s] = std::max(back, heads[s] + micro_batches_ * work);
+  }
+  return begins;
+}
+
+/// All sums of gradients, over the uplink that takes longest for them: each begins when its stage has gradients, those
+/// of ZeRO stages 2 and 3 with every micro-batch.
+double ScheduledCost::summing_seconds(const std::vector<Interval>& chunks) const {
+  if (costs_.summing_uplinks().empty()) return 0.0;
+  const std::vector<double> begins = sums_begin(chunks);
+  const bool in_nodes = costs_.placed().zero_group() == ZeroGroup::node;
+  const bool in_halves = modes_.zero_stage >= 1 && !in_nodes;  // the other half is the gather of weights
+  const bool always = modes_.zero_stage >= 2 && !in_nodes;
+  double longest = 0.0;
+  for (const FrameCosts::UplinkLoad& uplink : costs_.summing_uplinks()) {
+    std::vector<std::pair<double, double>> sums;  // begin and seconds
+    for (std::size_t s = 0; s < terms_.size(); ++s) {
+      const double all = uplink.seconds_per_byte[s] * bytes_.sent() * held_[s].parameters;
+      const double times = (in_halves ? 0.5 : 1.0) * (always ? micro_batches_ : 1.0);
+      if (all > 0.0) sums.emplace_back(always ? 0.0 : begins[s], times * all);
+    }
+    std::sort(sums.begin(), sums.end(), std::greater<>());
+    double seconds = 0.0;  // of those that begin last
+    for (const auto& [begin, each] : sums) longest = std::max(longest, begin + (seconds += each));
+  }
+  return longest;
 }
 
 /// Chunks that stages run at about the same time, their first ones, their second ones and so on, take as long as the
@@ -302,18 +362,23 @@ double ScheduledCost::uplink_seconds(const std::vector<Interval>& chunks) const 
   return busiest;
 }
 
+ScheduledCost::ChunkPass ScheduledCost::pass_of(int chunk, const std::vector<Interval>& chunks) const {
+  const int stage = stage_of(chunk);
+  const StageKind& kind = costs_.kind(stage);
+  const Interval& layers = chunks[static_cast<std::size_t>(chunk)];
+  const PassSums& times = *kind.least[computes_again(stage)];
+  const PassSeconds pass = times.of(static_cast<int>(layers.begin), static_cast<int>(layers.end));
+  const double weight = split_ ? (*kind.weight)[layers.end] - (*kind.weight)[layers.begin] : 0.0;
+  const bool crosses = chunk + 1 < num_chunks() && stage_of(chunk + 1) > stage;
+  return {pass.forward, pass.backward - weight, crosses ? costs_.cut_seconds(stage, layers.end) : 0.0};
+}
+
 /// One micro-batch through all chunks and back.
 double ScheduledCost::path_seconds(const std::vector<Interval>& chunks) const {
   double seconds = 0.0;
   for (int c = 0; c < num_chunks(); ++c) {
-    const int stage = stage_of(c);
-    const StageKind& kind = costs_.kind(stage);
-    const Interval& layers = chunks[static_cast<std::size_t>(c)];
-    const PassSums& times = *kind.least[computes_again(stage)];
-    const PassSeconds pass = times.of(static_cast<int>(layers.begin), static_cast<int>(layers.end));
-    seconds += pass.forward + pass.backward;
-    if (split_) seconds -= (*kind.weight)[layers.end] - (*kind.weight)[layers.begin];
-    if (c + 1 < num_chunks() && stage_of(c + 1) > stage) seconds += 2.0 * costs_.cut_seconds(stage, layers.end);
+    const ChunkPass pass = pass_of(c, chunks);
+    seconds += pass.forward + pass.backward + 2.0 * pass.cut;
   }
   return seconds;
 }

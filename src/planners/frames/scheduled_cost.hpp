@@ -37,8 +37,8 @@ class ScheduledCost {
   /// What the plan takes at least in any order of its schedule. For each stage: the first micro-batch's F on its way
   /// there; all its work, or what ZeRO moves beside that where it is more; then the last micro-batch's B on its way
   /// to the first stage, and sums of gradients that nothing hides. Beside that what one micro-batch takes through all
-  /// chunks and back, and what all of them send over the busiest uplink. Last the optimizer step. `chunks` are the
-  /// layers of the chunks in order.
+  /// chunks and back, and what all of them send over the busiest uplink, or all sums of gradients. Last the optimizer
+  /// step. `chunks` are the layers of the chunks in order.
   Cost of(const std::vector<Interval>& chunks);
   /// The same without the path of one micro-batch and the uplinks, which other divisions change little: no more.
   Cost of_stages(const std::vector<Interval>& chunks);
@@ -58,6 +58,7 @@ class ScheduledCost {
   /// What a chunk costs, or the chunks of a stage together.
   struct Held {
     double work[2] = {0.0, 0.0};         ///< seconds of a micro-batch, without and with F again
+    double forward = 0.0;                ///< of that F, the first time
     double stored[2] = {0.0, 0.0};       ///< bytes of a sample
     double moment[2] = {0.0, 0.0};       ///< bytes of a sample beside it while the layer runs that needs most
     double weight = 0.0;                 ///< seconds of W
@@ -73,10 +74,20 @@ class ScheduledCost {
     double work = 0.0;           ///< all micro-batches on it, and what is left behind them
     double last_backward = 0.0;  ///< until its last B ends, once it has begun
     double forward = 0.0;        ///< F of its first chunk, and the cut behind it
-    double backward = 0.0;       ///< B of its first chunk, and that cut
-    double first_weight = 0.0;   ///< W of its first chunk, where it may wait
-    double left = 0.0;           ///< sums of the first chunk's gradients behind the last W
+    // As the weights of the first F come from the step before, at the earliest:
+    double begun = 0.0;         ///< when F of the slowest replica may have begun that goes on from then on
+    double handed = 0.0;        ///< when F and the cut are behind the first micro-batch
+    double backward = 0.0;      ///< B of its first chunk, and that cut
+    double first_weight = 0.0;  ///< W of its first chunk, where it may wait
+    double left = 0.0;          ///< sums of the first chunk's gradients behind the last W
     double update = 0.0;
+  };
+
+  /// A micro-batch in a chunk and over the cut behind it, on the fastest replica; seconds.
+  struct ChunkPass {
+    double forward = 0.0;
+    double backward = 0.0;  ///< without W where that may wait
+    double cut = 0.0;       ///< one way
   };
 
   /// Brings what is kept of stages up to date for these chunks.
@@ -85,7 +96,10 @@ class ScheduledCost {
   StageTerms terms(int stage) const;
   double waits() const;
   double uplink_seconds(const std::vector<Interval>& chunks) const;
+  double summing_seconds(const std::vector<Interval>& chunks) const;
+  std::vector<double> sums_begin(const std::vector<Interval>& chunks) const;
   double path_seconds(const std::vector<Interval>& chunks) const;
+  ChunkPass pass_of(int chunk, const std::vector<Interval>& chunks) const;
   double overrun(int stage, bool again) const;
   const std::vector<double>& stored_sums(int stage, bool again) const;
   bool computes_again(int stage) const;

@@ -51,9 +51,12 @@ double PlanSimulator::tasks(const Plan& plan) {
   return static_cast<double>(prepared(plan).tasks_per_micro_batch()) * static_cast<double>(plan.micro_batches);
 }
 
-double PlanSimulator::setup_cost(const Plan& plan) {
+double PlanSimulator::setup_cost(const Plan& plan) { return setup_cost(plan, plan.num_devices()); }
+
+double PlanSimulator::setup_cost(const Plan& plan, int representatives) {
   constexpr double per_chunk = 20.0;  // tasks simulated in the time that prices and class of a chunk on a device take
-  return per_chunk * static_cast<double>(plan.num_devices()) * plan.schedule.virtual_stages;
+  constexpr double per_device = 2.0;  // and to find who represents a device
+  return per_device * plan.num_devices() + per_chunk * representatives * plan.schedule.virtual_stages;
 }
 
 bool PlanSimulator::has_sketch(const Plan& plan) {
@@ -77,9 +80,11 @@ SimulatedPlan PlanSimulator::in_order_of(const Plan& parent, const Plan& plan) {
 
 SimulatedPlan PlanSimulator::run(const Plan& plan, const FoundOrders& orders) {
   constexpr double per_scheduled = 0.03;  // tasks simulated in the time in which an order has one more task
-  const Simulation simulation = prepared(plan).run(orders.orders);
+  const TrainingSimulation& simulated = prepared(plan);
+  const Simulation simulation = simulated.run(orders.orders);
   SimulatedPlan result;
-  result.work = tasks(plan) + setup_cost(plan) + per_scheduled * static_cast<double>(orders.work);
+  result.work = tasks(plan) + setup_cost(plan, simulated.num_representatives()) +
+                per_scheduled * static_cast<double>(orders.work);
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
   result.bubble_fraction =
       stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);

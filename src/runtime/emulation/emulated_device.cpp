@@ -122,15 +122,16 @@ std::unique_ptr<Communicator> EmulatedDevice::decorate(std::unique_ptr<Communica
     return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks), meetings_, tag, clock_);
   }
   const Cluster& cluster = instance_.cluster;
-  if (kind != GroupKind::statistics) link.bandwidth = std::min(link.bandwidth, bandwidth_between(devices));
+  if (kind != GroupKind::statistics) link.bandwidth = std::min(link.bandwidth, bandwidth_between(devices, kind));
   const bool shares_uplink = cluster.node_of(devices.front()) != cluster.node_of(devices.back());
   if (kind == GroupKind::slices && shares_uplink) link.bandwidth *= share;
   return std::make_unique<EmulatedCommunicator>(std::move(group), link, others_of(ranks), meetings_, tag, clock_,
                                                 waiter_);
 }
 
-/// Bandwidth that uplinks leave a group of replicas beside those of the other shards, which sum at the same time.
-double EmulatedDevice::bandwidth_between(const std::vector<DeviceId>& devices) const {
+/// Bandwidth that uplinks leave a group of replicas beside those of the other shards, which sum at the same time, or
+/// where weights are gathered those of all stages.
+double EmulatedDevice::bandwidth_between(const std::vector<DeviceId>& devices, GroupKind kind) const {
   const Stage& stage = plan_.stages[role_->stage.index()];
   const StageParts parts(stage);
   for (const StagePart& part : parts.all()) {
@@ -142,7 +143,14 @@ double EmulatedDevice::bandwidth_between(const std::vector<DeviceId>& devices) c
       replicas.push_back(static_cast<int>(row - part.mesh->devices.begin()));
     }
     const std::set<int> distinct(replicas.begin(), replicas.end());
-    if (distinct.size() == devices.size()) return shared_uplink_bandwidth(instance_.cluster, *part.mesh, replicas);
+    if (distinct.size() < devices.size()) continue;
+    std::vector<std::vector<DeviceId>> rings(static_cast<std::size_t>(part.mesh->tensor_parallel));
+    for (const int r : replicas) {
+      for (std::size_t k = 0; k < rings.size(); ++k) rings[k].push_back(part.mesh->devices[r][k]);
+    }
+    const double beside_shards = shared_uplink_bandwidth(instance_.cluster, rings);
+    if (kind != GroupKind::gather) return beside_shards;
+    return std::min(beside_shards, gathering_groups(instance_.cluster, plan_).bandwidth(devices));
   }
   return infinity;
 }

@@ -29,7 +29,7 @@ class EmulatedDevice final : public CommunicationDecorator {
   LayerSeconds seconds_of(const StagePart& part, int replica) const;
   std::unique_ptr<LayerModule> emulated(std::unique_ptr<LayerModule> real, const Layer& layer);
   void meet(const std::vector<RankId>& group);
-  double bandwidth_between(const std::vector<DeviceId>& devices) const;
+  double bandwidth_between(const std::vector<DeviceId>& devices, GroupKind kind) const;
   std::vector<RankId> others_of(const std::vector<int>& ranks) const;
 
   const Instance& instance_;
