@@ -20,14 +20,14 @@ struct LayerCost {
 /// Layers of a part on its replicas.
 class LayerCosts {
  public:
-  /// All are referred to. `gathering`: the groups of replicas that gather weights at the same time.
+  /// The arguments outlive it. `gathering`: the groups of replicas that gather weights at the same time.
   LayerCosts(const Instance& instance, const StagePart& part, const UplinkShares& gathering)
       : instance_(instance),
         part_(part),
         gathering_(gathering),
         tensor_bandwidth_(pptrain::tensor_bandwidth(instance, part)) {}
 
-  /// In order.
+  /// Costs of the layers in their order.
   std::vector<LayerCost> of(int replica);
 
  private:

@@ -23,7 +23,7 @@ struct SimulatedRoutes {
 /// One run of `simulate`: programs go on from event to event.
 class Simulator {
  public:
-  /// `prices` and `routes` in the `network`, which schedules `events`, are those of the programs.
+  /// `prices` and `routes` in the `network`, which schedules `events`, are those of the programs; `routes` outlives it.
   Simulator(const Programs& programs, Prices prices, const SimulatedRoutes& routes, ReceivedGathers received_gathers,
             Network& network, EventQueue& events, const SimulateOptions& options);
 

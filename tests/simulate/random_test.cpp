@@ -42,7 +42,7 @@ double sums_seconds(const Instance& instance, const StageParts& parts) {
   return sum;
 }
 
-/// At worst the members' sums pass an uplink that they share one after another.
+/// How many sums pass an uplink one after another at worst: those of all members where nodes share it.
 double sums_in_turn(const Cluster& cluster, const Stage& stage) {
   const int node = cluster.node_of(stage.devices[0][0]);
   bool spans = false;

@@ -99,7 +99,7 @@ PassSums least_of(const std::vector<const PassSums*>& all) {
 
 using LoadsByUplink = std::map<std::pair<int, Uplink::Direction>, FrameCosts::UplinkLoad>;
 
-/// Those that may be the busiest, equal ones once.
+/// Loads that may be the busiest, equal ones once.
 std::vector<FrameCosts::UplinkLoad> busiest(const LoadsByUplink& loads) {
   const auto covers = [](const FrameCosts::UplinkLoad& a, const FrameCosts::UplinkLoad& b) {
     return std::equal(a.seconds_per_byte.begin(), a.seconds_per_byte.end(), b.seconds_per_byte.begin(),

@@ -74,7 +74,7 @@ class ScheduledCost {
     double work = 0.0;           ///< all micro-batches on it, and what is left behind them
     double last_backward = 0.0;  ///< until its last B ends, once it has begun
     double forward = 0.0;        ///< F of its first chunk, and the cut behind it
-    // As the weights of the first F come from the step before, at the earliest:
+    // The weights of the first F come from the step before, so that at the earliest:
     double begun = 0.0;         ///< when F of the slowest replica may have begun that goes on from then on
     double handed = 0.0;        ///< when F and the cut are behind the first micro-batch
     double backward = 0.0;      ///< B of its first chunk, and that cut

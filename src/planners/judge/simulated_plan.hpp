@@ -50,7 +50,7 @@ class PlanSimulator {
   SimulatedPlan in_order_of(const Plan& parent, const Plan& plan);
   /// The part of the work that is spent before the plan's tasks are known.
   static double setup_cost(const Plan& plan);
-  /// The same where so many devices stand for all.
+  /// The part of the work that is spent before the plan's tasks are known, where so many devices stand for all.
   static double setup_cost(const Plan& plan, int representatives);
 
   /// Whether the plan's order is searched, so that a sketch of it takes less time.
