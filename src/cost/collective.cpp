@@ -9,7 +9,7 @@ namespace pptrain {
 
 double all_reduce_seconds(const Link& slowest, int n, double bytes) {
   if (n <= 1) return 0.0;
-  return 2.0 * (n - 1) / n * bytes / slowest.bandwidth + 2.0 * (n - 1) * slowest.latency;
+  return all_reduce_share(n) * bytes / slowest.bandwidth + 2.0 * (n - 1) * slowest.latency;
 }
 
 double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
@@ -34,7 +34,7 @@ TwoLevelSum two_level_sum(const Cluster& cluster, const std::vector<DeviceId>& g
     within = std::max(within, all_reduce_seconds(cluster, devices, bytes));
     leaders.push_back(devices.front());
   }
-  return {within, all_reduce_seconds(cluster, leaders, bytes), leaders.size()};
+  return {within, all_reduce_seconds(cluster, leaders, bytes), static_cast<int>(leaders.size())};
 }
 
 double TwoLevelSum::seconds(double buckets) const {

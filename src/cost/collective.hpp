@@ -6,6 +6,9 @@
 
 namespace pptrain {
 
+/// What passes each link of a ring of n members for each byte that it all-reduces: 2(n-1)/n.
+inline double all_reduce_share(int n) { return 2.0 * (n - 1) / n; }
+
 /// All-reduce of `bytes` in a group of n as a flat ring, AMP Eq. 3 with latency:
 /// 2(n-1)/n * bytes / bandwidth + 2(n-1) * latency over the slowest link of any pair; 0 for n = 1.
 double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);

@@ -65,7 +65,7 @@ class LeavingBytes {
       if (!seen) firsts.push_back(device);
     }
     const std::size_t k = firsts.size();
-    const double each = 2.0 * static_cast<double>(k - 1) / static_cast<double>(k) * bytes;
+    const double each = all_reduce_share(static_cast<int>(k)) * bytes;
     for (std::size_t i = 0; i < k && k > 1; ++i) add(firsts[i], firsts[(i + 1) % k], each);
   }
 

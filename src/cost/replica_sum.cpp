@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cost/collective.hpp"
+#include "cost/stage_time.hpp"
 
 namespace pptrain {
 
@@ -16,8 +17,7 @@ bool ReplicaSum::Ring::operator==(const Ring& other) const {
 ReplicaSum::ReplicaSum(const Cluster& cluster, const Stage& mesh, int shard) {
   std::vector<DeviceId> leaders;
   for (const Interval& group : mesh.sharding_groups()) {
-    std::vector<DeviceId> devices;
-    for (std::int64_t r = group.begin; r < group.end; ++r) devices.push_back(mesh.devices[r][shard]);
+    const std::vector<DeviceId> devices = shard_group(mesh, shard, group);
     leaders.push_back(devices.front());
     const Ring ring = {static_cast<int>(devices.size()), cluster.slowest_link(devices)};
     if (std::find(within_.begin(), within_.end(), ring) == within_.end()) within_.push_back(ring);

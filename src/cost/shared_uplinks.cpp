@@ -3,26 +3,15 @@
 #include <algorithm>
 
 #include "base/infinity.hpp"
+#include "cost/stage_time.hpp"
 
 namespace pptrain {
-namespace {
-
-std::vector<DeviceId> ring_of(const Stage& mesh, const Interval& replicas, int shard) {
-  std::vector<DeviceId> ring;
-  for (std::int64_t r = replicas.begin; r < replicas.end; ++r) {
-    ring.push_back(mesh.devices[static_cast<std::size_t>(r)][static_cast<std::size_t>(shard)]);
-  }
-  return ring;
-}
-
-}  // namespace
-
 void UplinkShares::add(const std::vector<DeviceId>& ring) {
   for (const Uplink& uplink : cluster_->ring_uplinks(ring)) ++rings_[{uplink.owner, uplink.direction}];
 }
 
 void UplinkShares::add(const Stage& mesh, const Interval& replicas) {
-  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) add(ring_of(mesh, replicas, shard));
+  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) add(shard_group(mesh, shard, replicas));
 }
 
 double UplinkShares::bandwidth(const std::vector<DeviceId>& ring) const {
@@ -37,7 +26,7 @@ double UplinkShares::bandwidth(const std::vector<DeviceId>& ring) const {
 double UplinkShares::bandwidth(const Stage& mesh, const Interval& replicas) const {
   double least = infinity;
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
-    least = std::min(least, bandwidth(ring_of(mesh, replicas, shard)));
+    least = std::min(least, bandwidth(shard_group(mesh, shard, replicas)));
   }
   return least;
 }

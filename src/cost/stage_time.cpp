@@ -112,9 +112,13 @@ double parameters_of(const Profile& profile, Interval layers) {
 }
 
 std::vector<DeviceId> shard_group(const Stage& stage, int shard) {
+  return shard_group(stage, shard, {0, std::ssize(stage.devices)});
+}
+
+std::vector<DeviceId> shard_group(const Stage& stage, int shard, const Interval& replicas) {
   std::vector<DeviceId> group;
-  group.reserve(stage.devices.size());
-  for (const auto& row : stage.devices) group.push_back(row[shard]);
+  group.reserve(static_cast<std::size_t>(replicas.size()));
+  for (std::int64_t r = replicas.begin; r < replicas.end; ++r) group.push_back(stage.devices[r][shard]);
   return group;
 }
 

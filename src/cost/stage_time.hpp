@@ -153,5 +153,7 @@ double optimizer_bytes_per_parameter(const BytesPerParameter& bytes, const Stage
 
 /// The devices of shard `shard` in all replicas of the stage.
 std::vector<DeviceId> shard_group(const Stage& stage, int shard);
+/// Members of that group in some of the replicas.
+std::vector<DeviceId> shard_group(const Stage& stage, int shard, const Interval& replicas);
 
 }  // namespace pptrain

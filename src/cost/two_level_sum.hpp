@@ -16,7 +16,7 @@ inline constexpr std::size_t gradient_bucket_elements = std::size_t{1} << 20;
 struct TwoLevelSum {
   double within = 0.0;  ///< reduce-scatter and all-gather on the slowest node
   double across = 0.0;  ///< all-reduce of all slices between the nodes
-  std::size_t nodes = 1;
+  int nodes = 1;
 
   /// Seconds of an array in so many buckets, each of which is within while another is across; 1: level after level.
   double seconds(double buckets) const;

@@ -75,7 +75,7 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           [&](const op::Router&) {
             return Needs{{op.inputs.front(), *op.output}, {}};
           },
-          // It takes fewer numbers to keep rows than to keep them once for each of their experts.
+          // Rows are fewer numbers than their copies for each of their experts.
           [&](const op::Dispatch&) {
             return Needs{op.inputs, {}, true};
           },
@@ -110,7 +110,7 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           [&](const op::ReturnRows&) {
             return Needs{{op.inputs[1], op.inputs[2]}, {}};
           },
-          // Which of the pixels under a window was the largest.
+          // Pooling by the largest keeps a number for each window: which of its pixels that was.
           [&](const op::Pool& pool) {
             const Value& result = list.values[*op.output];
             return Needs{{}, {}, false, pool.kind == PoolKind::max ? result.rows * result.columns : 0};

@@ -17,6 +17,8 @@ class ChunkTimes {
   std::array<TaskPrice, num_phases> of_replica(int replica) const;
   /// What all replicas take where the chunk's parts are divided differently: they wait for the slowest in each part.
   std::array<TaskPrice, num_phases> of_stage() const;
+  /// `tensor_bandwidth` of the first part.
+  double first_bandwidth() const { return bandwidths_.front(); }
   /// What one device computes itself.
   PhaseSeconds own(int device_of_stage) const;
 

@@ -7,7 +7,7 @@
 namespace pptrain {
 namespace {
 
-/// What `bytes` of the network stand for: those on the uplink that most pass.
+/// Bytes on the uplink that most pass: as many the network sends for the collective.
 double most_bytes(const PricedCollective& priced) {
   double most = 0.0;
   for (const UplinkBytes& passed : priced.uplinks) most = std::max(most, passed.bytes);

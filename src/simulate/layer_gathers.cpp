@@ -28,8 +28,7 @@ std::vector<Member> members_of(const Instance& instance, const Stage& stage, int
   const Interval group = stage.sharding_group_of(replica);
   std::vector<Member> members;
   for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
-    std::vector<DeviceId> devices;
-    for (std::int64_t r = group.begin; r < group.end; ++r) devices.push_back(stage.devices[r][shard]);
+    const std::vector<DeviceId> devices = shard_group(stage, shard, group);
     Link link = instance.cluster.slowest_link(devices);
     link.bandwidth = std::min(link.bandwidth, shared);
     members.push_back({link, static_cast<int>(group.size()), member_load(stage, shard),

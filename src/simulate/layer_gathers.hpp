@@ -20,12 +20,10 @@ struct LayerCost {
 /// Layers of a part on its replicas.
 class LayerCosts {
  public:
-  /// The arguments outlive it. `gathering`: the groups of replicas that gather weights at the same time.
-  LayerCosts(const Instance& instance, const StagePart& part, const UplinkShares& gathering)
-      : instance_(instance),
-        part_(part),
-        gathering_(gathering),
-        tensor_bandwidth_(pptrain::tensor_bandwidth(instance, part)) {}
+  /// What is referred to outlives it. `gathering`: the groups of replicas that gather weights at the same time;
+  /// `tensor_bandwidth`: that of the part.
+  LayerCosts(const Instance& instance, const StagePart& part, const UplinkShares& gathering, double tensor_bandwidth)
+      : instance_(instance), part_(part), gathering_(gathering), tensor_bandwidth_(tensor_bandwidth) {}
 
   /// Costs of the layers in their order.
   std::vector<LayerCost> of(int replica);

@@ -11,12 +11,6 @@
 namespace pptrain {
 namespace {
 
-std::vector<DeviceId> devices_of(const Stage& stage, Interval replicas, int shard) {
-  std::vector<DeviceId> devices;
-  for (std::int64_t r = replicas.begin; r < replicas.end; ++r) devices.push_back(stage.devices[r][shard]);
-  return devices;
-}
-
 /// What a ring takes that has its uplinks for itself, and what it sends over each of them.
 struct RingPrice {
   double seconds = 0.0;
@@ -27,7 +21,7 @@ struct RingPrice {
     if (bytes == 0.0) return;
     for (const Uplink& uplink : cluster.ring_uplinks(group)) uplinks.push_back({uplink, bytes});
   }
-  /// Another one beside it.
+  /// The uplinks of another ring, passed by its bytes too.
   void pass(const RingPrice& other) {
     for (const UplinkBytes& passed : other.uplinks) {
       const auto same = std::find_if(uplinks.begin(), uplinks.end(), [&](const UplinkBytes& own) {
@@ -47,11 +41,6 @@ struct RingPrice {
   }
 };
 
-/// Bytes that pass each link of a ring of `n` members of an all-reduce.
-double bytes_around(std::size_t n, double bytes) {
-  return 2.0 * static_cast<double>(n - 1) / static_cast<double>(n) * bytes;
-}
-
 /// Gathers `bytes` over a group, or scatters the sums of as many.
 RingPrice gather(const Instance& instance, const std::vector<DeviceId>& devices, double bytes) {
   RingPrice price;
@@ -60,7 +49,7 @@ RingPrice gather(const Instance& instance, const std::vector<DeviceId>& devices,
     return price;
   }
   price.seconds = 0.5 * all_reduce_seconds(instance.cluster, devices, bytes);
-  price.pass(instance.cluster, devices, 0.5 * bytes_around(devices.size(), bytes));
+  price.pass(instance.cluster, devices, 0.5 * all_reduce_share(static_cast<int>(devices.size())) * bytes);
   return price;
 }
 
@@ -77,7 +66,7 @@ RingPrice sum_up(const Instance& instance, const Stage& stage, const std::vector
   const double buckets = elements / static_cast<double>(gradient_bucket_elements);
   const TwoLevelSum sum = two_level_sum(instance.cluster, devices, bytes);
   price.seconds = sum.seconds(std::max(1.0, buckets));
-  price.pass(instance.cluster, devices, bytes_around(sum.nodes, bytes));
+  price.pass(instance.cluster, devices, all_reduce_share(sum.nodes) * bytes);
   return price;
 }
 
@@ -141,7 +130,7 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
       gather.chunk = chunk;
       gather.lane = lanes.weights(shard, static_cast<int>(g));
       gather.stands_for = groups_for_each(groups, replicas_[stage_index]);
-      set_price(pptrain::gather(instance, devices_of(stage, groups[g], shard), whole), gather);
+      set_price(pptrain::gather(instance, shard_group(stage, shard, groups[g]), whole), gather);
       gather.programs = programs_of(stage, stage_index, groups[g], shard);
       for (const int program : gather.programs) {
         ChunkPrice& price = chunks_[index(program, chunk)];
@@ -188,7 +177,7 @@ void Prices::group_shards(const Instance& instance, const Stage& stage, double b
       reduction.chunk = chunk;
       reduction.lane = lanes.gradients(shard, static_cast<int>(g));
       // ZeRO scatters the sums, half an all-reduce, from stage 2 on after every W.
-      RingPrice price = sum_up(instance, stage, devices_of(stage, groups[g], shard), held);
+      RingPrice price = sum_up(instance, stage, shard_group(stage, shard, groups[g]), held);
       set_price(std::move(price).times(stage.zero_stage > 0 ? 0.5 : 1.0), reduction);
       reduction.stands_for = groups_for_each(groups, replicas_[stage_index]);
       reduction.after_each_task = stage.zero_stage >= 2;
@@ -219,7 +208,7 @@ void Prices::add_across(const Instance& instance, const Stage& stage, double byt
   std::vector<DeviceId> leaders;
   for (const Interval& group : stage.sharding_groups()) leaders.push_back(stage.devices[group.begin][shard]);
   if (instance.profile.communication.is_own()) {
-    price.pass(instance.cluster, leaders, bytes_around(leaders.size(), bytes));
+    price.pass(instance.cluster, leaders, all_reduce_share(static_cast<int>(leaders.size())) * bytes);
   }
   set_price(std::move(price), across);
   across.programs = programs_of(stage, stage_index, {0, stage.replicas}, shard);

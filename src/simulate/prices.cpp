@@ -171,7 +171,7 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
   const StageParts parts(stage, {layers});
   const bool by_replica = divided_as_stage(parts, stage);
   const ChunkTimes times(instance, parts, !by_replica);
-  LayerCosts costs(instance, parts.all().front(), gathering);
+  LayerCosts costs(instance, parts.all().front(), gathering, times.first_bandwidth());
   const int num_devices = num_programs_[stage_index];
   const int group_size = by_replica ? stage.tensor_parallel : num_devices;
   ChunkPrice of_group;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/infinity.hpp"
+#include "cost/collective.hpp"
 #include "cost/shared_uplinks.hpp"
 #include "cost/two_level_sum.hpp"
 #include "planners/meshes/stage_mesh.hpp"
@@ -33,9 +34,6 @@ double pass_seconds(const PassSums& times, int begin, int end) {
   return pass.forward + pass.backward;
 }
 
-/// Bytes that pass each link of a ring of `n` members for each byte of an all-reduce.
-double all_reduced(std::size_t n) { return 2.0 * static_cast<double>(n - 1) / static_cast<double>(n); }
-
 /// The devices of each shard, over the replicas.
 std::vector<std::vector<DeviceId>> columns_of(const Mesh& mesh) {
   std::vector<std::vector<DeviceId>> columns(mesh.front().size());
@@ -60,12 +58,12 @@ StageKind::Collective two_levels(const Cluster& cluster, const Mesh& mesh, doubl
   const TwoLevelSum one = two_level_sum(cluster, sharing, many);
   const TwoLevelSum two = two_level_sum(cluster, sharing, 2.0 * many);
   const double alone = std::max(two.within - one.within, two.across - one.across) / many;
-  return {alone, 0.0, all_reduced(one.nodes) / between};
+  return {alone, 0.0, all_reduce_share(one.nodes) / between};
 }
 
 /// All-reduce in the slowest ring of those that divide the state. Rings of all replicas have their uplinks beside those
 /// of the other shards.
-StageKind::Collective slowest_ring(const StageLayout& layout, std::size_t replicas, double between) {
+StageKind::Collective slowest_ring(const StageLayout& layout, int replicas, double between) {
   constexpr double many = 1e9;
   StageKind::Collective slowest;
   for (const ReplicaSum& sum : layout.sums) {
@@ -73,9 +71,9 @@ StageKind::Collective slowest_ring(const StageLayout& layout, std::size_t replic
       const double latency = ring.seconds(0.0);
       const double per_byte = (ring.seconds(many) - latency) / many;
       if (per_byte > slowest.per_byte) slowest = {per_byte, latency, 0.0};
-      if (ring.members == static_cast<int>(replicas)) slowest.shared_per_byte = all_reduced(replicas) / between;
     }
   }
+  if (layout.sharers == replicas) slowest.shared_per_byte = all_reduce_share(replicas) / between;
   return slowest;
 }
 
@@ -114,10 +112,10 @@ std::vector<FrameCosts::UplinkLoad> busiest(const LoadsByUplink& loads) {
   return all;
 }
 
-std::size_t num_nodes(const Cluster& cluster, const std::vector<DeviceId>& devices) {
+int num_nodes(const Cluster& cluster, const std::vector<DeviceId>& devices) {
   std::set<int> nodes;
   for (const DeviceId device : devices) nodes.insert(cluster.node_of(device));
-  return nodes.size();
+  return static_cast<int>(nodes.size());
 }
 
 double least_memory(const Cluster& cluster, const std::vector<int>& kinds) {
@@ -210,7 +208,7 @@ void FrameCosts::add_kind(FrameTables& tables, int number) {
   made.update = &tables.update_seconds(slowest.kinds.front(), tensor);
   const double between = bandwidth_between(instance_, mesh);
   made.sum = two_levels(cluster, mesh, between);
-  made.ring = slowest_ring(layout, mesh.size(), between);
+  made.ring = slowest_ring(layout, static_cast<int>(mesh.size()), between);
   made.tensor = tensor;
   made.sharers = layout.sharers;
 }
@@ -271,7 +269,7 @@ void FrameCosts::find_sums() {
         UplinkLoad& load = loads[{uplink.owner, uplink.direction}];
         load.seconds_per_byte.resize(gathers_.size(), 0.0);
         load.seconds_per_byte[static_cast<std::size_t>(s)] +=
-            all_reduced(num_nodes(cluster, ring)) / uplink.link.bandwidth;
+            all_reduce_share(num_nodes(cluster, ring)) / uplink.link.bandwidth;
       }
     }
   }
@@ -280,7 +278,7 @@ void FrameCosts::find_sums() {
     const Mesh& mesh = placed_.mesh(s);
     for (const std::vector<DeviceId>& ring : columns_of(mesh)) {
       double& gather = gathers_[static_cast<std::size_t>(s)];
-      gather = std::max(gather, 0.5 * all_reduced(mesh.size()) / gathering.bandwidth(ring));
+      gather = std::max(gather, 0.5 * all_reduce_share(static_cast<int>(mesh.size())) / gathering.bandwidth(ring));
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
+#include "planners/frames/frame.hpp"
 #include "planners/frames/frame_search.hpp"
 #include "planners/frames/leader_race.hpp"
 #include "planners/frames/neighbours.hpp"
