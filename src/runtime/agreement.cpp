@@ -21,8 +21,15 @@ std::string pack(const OrderOptions& options) {
     cuts.push_back(
         {cut.forward.seconds, cut.forward.busy, cut.backward.seconds, cut.backward.busy, static_cast<int>(cut.port)});
   }
-  const nlohmann::json packed = {
-      {"seconds", seconds}, {"cuts", cuts}, {"reduce", options.reduce_seconds}, {"stored", options.most_stored}};
+  nlohmann::json stored = nlohmann::json::array();
+  for (const StoredBytes& chunk : options.stored)
+    stored.push_back({chunk.before, chunk.after, chunk.forward, chunk.backward, chunk.weight});
+  const nlohmann::json packed = {{"seconds", seconds},
+                                 {"cuts", cuts},
+                                 {"reduce", options.reduce_seconds},
+                                 {"most_stored", options.most_stored},
+                                 {"stored", stored},
+                                 {"room", options.room}};
   return packed.dump();
 }
 
@@ -35,7 +42,10 @@ OrderOptions unpack_orders(const std::string& text) {
     options.cuts.push_back({{cut.at(0), cut.at(1)}, {cut.at(2), cut.at(3)}, port});
   }
   options.reduce_seconds = packed.at("reduce").get<std::vector<double>>();
-  options.most_stored = packed.at("stored").get<std::vector<int>>();
+  options.most_stored = packed.at("most_stored").get<std::vector<int>>();
+  for (const auto& chunk : packed.at("stored"))
+    options.stored.push_back({chunk.at(0), chunk.at(1), chunk.at(2), chunk.at(3), chunk.at(4)});
+  options.room = packed.at("room").get<std::vector<double>>();
   return options;
 }
 

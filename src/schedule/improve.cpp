@@ -47,8 +47,7 @@ double improve_orders(const PipelineShape& shape, double bound, long work, unsig
     const auto shift = static_cast<std::ptrdiff_t>(random() % (2 * reach + 1)) - reach;
     const std::ptrdiff_t to = std::clamp(from + shift, std::ptrdiff_t{0}, std::ssize(order) - 1);
     if (to == from || !move_task(order, from, to)) continue;
-    const bool fits = shape.most_stored.empty() || peak_stored(order) <= shape.most_stored[rank];
-    const auto result = fits ? replay(shape, current) : std::nullopt;
+    const auto result = fits(shape, static_cast<int>(rank), order) ? replay(shape, current) : std::nullopt;
     const double slack = first_slack * (1.0 - static_cast<double>(done) / static_cast<double>(work));
     if (!result || result->makespan > best * (1.0 + slack)) {
       move_task(order, to, from);

@@ -28,6 +28,11 @@ class ListRun {
     for (int r = 0; r < shape.ranks; ++r) {
       ranks_[r].limit = shape.most_stored.empty() ? shape.micro_batches * shape.chunks_per_rank : shape.most_stored[r];
       for (int v = 0; v < shape.chunks_per_rank; ++v) ranks_[r].chunks.push_back(shape.chunk_of(r, v));
+      if (!shape.room.empty()) {
+        ranks_[r].room = shape.room[r] * PipelineShape::rounding;
+        ranks_[r].backward = backward_bytes(shape.stored_of(r));
+        for (const int c : ranks_[r].chunks) ranks_[r].weight = std::max(ranks_[r].weight, shape.stored[c].weight);
+      }
     }
     result_.orders.resize(ranks_.size());
     counts_.resize(ranks_.size());
@@ -64,6 +69,8 @@ class ListRun {
   struct RankState {
     int warm_up = 0;
     int stored = 0;
+    double bytes = 0.0;    // of these
+    double waiting = 0.0;  // of these that W gives back
     int forwards = 0;
     int backwards = 0;
     double busy_until = 0.0;
@@ -75,6 +82,9 @@ class ListRun {
   struct Rank : RankState {
     std::vector<int> chunks;
     int limit = 0;
+    double room = infinity;
+    double backward = 0.0;  // bytes that a B of any chunk needs
+    double weight = 0.0;    // and a W
     TaskOrder order;
   };
   /// The order of F and of B in units, the same on all ranks.
@@ -133,17 +143,35 @@ class ListRun {
 
   void add_event(double when, int rank) { events_.push({when, rank}); }
 
-  /// The lowest micro-batch that has an F left on the rank keeps room for all of its chunks.
-  bool has_room(const Rank& rank, const Chunk& chunk) const {
+  StoredBytes bytes_of(int chunk) const { return shape_.stored.empty() ? StoredBytes{} : shape_.stored[chunk]; }
+
+  /// Whether there is room for F, with any W that waits beside it, and then for a B without these. The lowest
+  /// micro-batch that has an F left on the rank keeps room for all of its chunks.
+  bool has_room(const Rank& rank, int c) const {
+    const Chunk& chunk = chunks_[c];
     if (chunk.forward - chunk.backward >= chunk.lead) return false;
-    const int free = rank.limit - rank.stored;
-    if (rank.chunks.size() == 1) return free >= 1;
-    int oldest = shape_.micro_batches;
-    for (const int c : rank.chunks) oldest = std::min(oldest, chunks_[c].forward);
-    if (chunk.forward == oldest) return free >= 1;
-    int needed = 0;
-    for (const int c : rank.chunks) needed += chunks_[c].forward == oldest ? 1 : 0;
-    return free - 1 >= needed;
+    int needed = 1;
+    const StoredBytes own = bytes_of(c);
+    double stored = rank.bytes + own.before;
+    if (rank.chunks.size() > 1) {
+      int oldest = shape_.micro_batches;
+      for (const int other : rank.chunks) oldest = std::min(oldest, chunks_[other].forward);
+      for (const int other : rank.chunks) {
+        if (chunk.forward == oldest || chunks_[other].forward != oldest) continue;
+        ++needed;
+        stored += bytes_of(other).before;
+      }
+    }
+    const double beside = rank.waiting > 0.0 ? std::max(own.forward, rank.weight) : own.forward;
+    const double most = stored + std::max(beside, rank.backward - rank.waiting);
+    return rank.stored + needed <= rank.limit && most <= rank.room;
+  }
+
+  /// Whether there is room for B; if not, a W that waits gives some back.
+  bool has_backward_room(const Rank& rank, int c) const {
+    const StoredBytes own = bytes_of(c);
+    const double needed = std::max(own.backward, own.after - own.before + rank.weight);
+    return rank.bytes + needed <= rank.room;
   }
 
   void plan_blocks() {
@@ -184,7 +212,7 @@ class ListRun {
       const Chunk& chunk = chunks_[c];
       if (chunk.forward < shape_.micro_batches && forward_turn(rank, c)) {
         const double ready = chunk.inputs[chunk.forward];
-        if (!has_room(rank, chunk)) {
+        if (!has_room(rank, c)) {
           blocked = blocked || ready <= now;
         } else if (ready <= now) {
           add_option({false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forward)});
@@ -194,7 +222,9 @@ class ListRun {
       }
       if (chunk.backward < shape_.micro_batches && backward_turn(rank, c)) {
         const double ready = chunk.gradients[chunk.backward];
-        if (ready <= now) {
+        if (ready <= now && !has_backward_room(rank, c)) {
+          blocked = true;
+        } else if (ready <= now) {
           add_option({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backward)});
         } else {
           next_arrival = std::min(next_arrival, ready);
@@ -246,13 +276,19 @@ class ListRun {
     if (option.kind == TaskKind::forward) {
       ++rank.forwards;
       ++rank.stored;
+      rank.bytes += bytes_of(option.chunk).before;
       run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.forward++)}, now, now + seconds.forward);
     } else if (option.kind == TaskKind::backward_input) {
       ++rank.backwards;
+      const StoredBytes bytes = bytes_of(option.chunk);
+      rank.bytes += bytes.after - bytes.before;
+      rank.waiting += bytes.after;
       run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.backward++)}, now,
           now + seconds.backward_input);
     } else {
       --rank.stored;
+      rank.bytes -= bytes_of(option.chunk).after;
+      rank.waiting -= bytes_of(option.chunk).after;
       run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.weight++)}, now,
           now + seconds.backward_weight);
       if (chunk.weight == shape_.micro_batches) {

@@ -23,6 +23,28 @@ bool costs_something(double seconds) { return std::isfinite(seconds) && seconds 
 
 }  // namespace
 
+double backward_bytes(const std::vector<StoredBytes>& chunks) {
+  double needed = 0.0;
+  double left = 0.0;  // by B beyond what it frees
+  double weight = 0.0;
+  for (const StoredBytes& chunk : chunks) {
+    needed = std::max(needed, chunk.backward);
+    left = std::max(left, chunk.after - chunk.before);
+    weight = std::max(weight, chunk.weight);
+  }
+  return std::max(needed, left + weight);
+}
+
+double least_room(const std::vector<StoredBytes>& chunks) {
+  double stored = 0.0;
+  double needed = backward_bytes(chunks);
+  for (const StoredBytes& chunk : chunks) {
+    stored += chunk.before;
+    needed = std::max(needed, chunk.forward);
+  }
+  return stored + needed;
+}
+
 int PipelineShape::rank_of(int chunk) const { return rank_of_chunk(placement, ranks, chunk); }
 
 int PipelineShape::chunk_of(int rank, int v) const {
@@ -32,6 +54,12 @@ int PipelineShape::chunk_of(int rank, int v) const {
 
 Cut PipelineShape::cut_after(int chunk) const {
   return cuts.empty() || rank_of(chunk) == rank_of(chunk + 1) ? Cut() : cuts[chunk];
+}
+
+std::vector<StoredBytes> PipelineShape::stored_of(int rank) const {
+  std::vector<StoredBytes> own;
+  for (int v = 0; v < chunks_per_rank; ++v) own.push_back(stored[chunk_of(rank, v)]);
+  return own;
 }
 
 double PipelineShape::rank_seconds(int rank) const {
@@ -58,6 +86,8 @@ void check_shape(const PipelineShape& shape) {
   check_size("cuts", shape.cuts.size(), shape.num_chunks() - 1);
   check_size("all-reduces", shape.reduce_seconds.size(), shape.num_chunks());
   check_size("memory limits", shape.most_stored.size(), shape.ranks);
+  check_size("rooms", shape.room.size(), shape.ranks);
+  check_size("stored bytes", shape.stored.size(), shape.num_chunks());
   const bool times = std::all_of(shape.seconds.begin(), shape.seconds.end(), [](const TaskSeconds& s) {
     return costs_something(s.forward) && costs_something(s.backward_input) && costs_something(s.backward_weight);
   });

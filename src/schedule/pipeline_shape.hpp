@@ -41,6 +41,21 @@ struct Cut {
   auto operator<=>(const Cut&) const = default;
 };
 
+/// What a rank stores of one micro-batch of a chunk, and needs beside what it stores while a task runs.
+struct StoredBytes {
+  double before = 0.0;    ///< stored from the start of F to the end of B
+  double after = 0.0;     ///< stored from there to the end of W
+  double forward = 0.0;   ///< needed while F runs
+  double backward = 0.0;  ///< needed while B runs
+  double weight = 0.0;    ///< needed while W runs, beside `after`
+  auto operator<=>(const StoredBytes&) const = default;
+};
+
+/// Bytes that a B of a rank with these chunks needs, or any W behind it.
+double backward_bytes(const std::vector<StoredBytes>& chunks);
+/// Bytes with which one micro-batch after another gets through all chunks of a rank.
+double least_room(const std::vector<StoredBytes>& chunks);
+
 /// How long orders are searched that a schedule improves step by step.
 enum class OrderEffort {
   sketch,  ///< as the first policies make them: no step improves them
@@ -62,8 +77,14 @@ struct PipelineShape {
   /// Per rank, the most (micro-batch, chunk) activations stored from the start of F to the end of W;
   /// empty: no limit.
   std::vector<int> most_stored;
+  std::vector<StoredBytes> stored;  ///< of each chunk; empty where there is no room
+  /// Per rank, the bytes that these may take at a time; empty: no limit.
+  std::vector<double> room;
   int unit = 0;  ///< ZeroPP's U; 0: chosen
   OrderEffort effort = OrderEffort::full;
+
+  /// A room may be exceeded by this factor, since sums of bytes round.
+  static constexpr double rounding = 1.0 + 1e-9;
 
   int num_chunks() const { return ranks * chunks_per_rank; }
   int rank_of(int chunk) const;
@@ -73,6 +94,8 @@ struct PipelineShape {
   /// Between chunk and chunk + 1; nothing between chunks of one rank.
   Cut cut_after(int chunk) const;
   double reduce_seconds_of(int chunk) const { return reduce_seconds.empty() ? 0.0 : reduce_seconds[chunk]; }
+  /// Of the chunks of a rank.
+  std::vector<StoredBytes> stored_of(int rank) const;
   /// F, B and W of one micro-batch over all chunks of a rank.
   double rank_seconds(int rank) const;
 };

@@ -137,6 +137,13 @@ double port_bound(const PipelineShape& shape, const std::vector<double>& first_i
   return bound;
 }
 
+/// Micro-batches of chunks that a rank has room for between F and B.
+double most_that_fit(const PipelineShape& shape, int rank) {
+  double least = infinity;
+  for (int v = 0; v < shape.chunks_per_rank; ++v) least = std::min(least, shape.stored[shape.chunk_of(rank, v)].before);
+  return least > 0.0 ? std::max<double>(shape.chunks_per_rank, std::floor(shape.room[rank] / least)) : infinity;
+}
+
 }  // namespace
 
 std::optional<Replay> replay(const PipelineShape& shape, const std::vector<TaskOrder>& orders) {
@@ -151,6 +158,27 @@ int peak_stored(const TaskOrder& order) {
     if (task.kind == TaskKind::backward || task.kind == TaskKind::backward_weight) --stored;
   }
   return peak;
+}
+
+bool fits(const PipelineShape& shape, int rank, const TaskOrder& order) {
+  if (!shape.most_stored.empty() && peak_stored(order) > shape.most_stored[rank]) return false;
+  if (shape.room.empty()) return true;
+  double stored = 0.0;
+  double peak = 0.0;
+  for (const Task& task : order) {
+    const StoredBytes& bytes = shape.stored[task.chunk.value];
+    if (task.kind == TaskKind::forward) {
+      stored += bytes.before;
+      peak = std::max(peak, stored + bytes.forward);
+    } else if (task.kind == TaskKind::backward_weight) {
+      peak = std::max(peak, stored + bytes.weight);
+      stored -= bytes.after;
+    } else {
+      peak = std::max(peak, stored + bytes.backward);
+      stored += (task.kind == TaskKind::backward_input ? bytes.after : 0.0) - bytes.before;
+    }
+  }
+  return peak <= shape.room[rank] * PipelineShape::rounding;
 }
 
 double task_seconds(const PipelineShape& shape, const Task& task) {
@@ -192,6 +220,7 @@ double makespan_bound(const PipelineShape& shape) {
     // Seconds of F that may come before the first B of the rank.
     double before = std::max(0.0, gradient - input);
     if (!shape.most_stored.empty()) before = std::min(before, shape.most_stored[r] * most_forward);
+    if (!shape.room.empty()) before = std::min(before, most_that_fit(shape, r) * most_forward);
     const double work = shape.micro_batches * shape.rank_seconds(r) + reduce;
     bound = std::max({bound, input + work, gradient + work - before});
   }

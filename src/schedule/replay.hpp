@@ -22,6 +22,9 @@ std::optional<Replay> replay(const PipelineShape& shape, const std::vector<TaskO
 /// Most (micro-batch, chunk) activations that an order stores at once, from F to W.
 int peak_stored(const TaskOrder& order);
 
+/// Whether what an order of a rank stores keeps to the shape's limits.
+bool fits(const PipelineShape& shape, int rank, const TaskOrder& order);
+
 /// Seconds of a task; a backward is B and W in one.
 double task_seconds(const PipelineShape& shape, const Task& task);
 

@@ -41,6 +41,8 @@ struct OrderOptions {
   std::vector<Cut> cuts;
   std::vector<double> reduce_seconds;
   std::vector<int> most_stored;
+  std::vector<StoredBytes> stored;
+  std::vector<double> room;
   OrderEffort effort = OrderEffort::full;
   auto operator<=>(const OrderOptions&) const = default;
 };

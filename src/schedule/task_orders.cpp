@@ -32,6 +32,8 @@ FoundOrders find_task_orders(const Plan& plan, const OrderOptions& options) {
   shape.cuts = options.cuts;
   shape.reduce_seconds = options.reduce_seconds;
   shape.most_stored = options.most_stored;
+  shape.stored = options.stored;
+  shape.room = options.room;
   shape.effort = options.effort;
   check_chunk_layout(plan, "plan");
   return find_orders(plan.schedule.name, shape);

@@ -1,22 +1,41 @@
 #include "schedule/zero_bubble.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <random>
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
 #include "schedule/improve.hpp"
 #include "schedule/list_schedule.hpp"
+#include "schedule/orders.hpp"
 #include "schedule/replay.hpp"
 
 namespace pptrain {
 namespace {
 
-/// A policy and what it makes.
+/// A policy and what it makes; without a policy orders that are known.
 struct Attempt {
-  ListPolicy policy;
+  std::optional<ListPolicy> policy;
   ListResult result;
 };
+
+/// The orders of a schedule that has B and W in one, with W behind B.
+std::vector<TaskOrder> split(const std::vector<TaskOrder>& orders) {
+  std::vector<TaskOrder> all;
+  for (const TaskOrder& order : orders) {
+    TaskOrder& apart = all.emplace_back();
+    for (Task task : order) {
+      if (task.kind == TaskKind::backward) task.kind = TaskKind::backward_input;
+      apart.push_back(task);
+      if (task.kind != TaskKind::backward_input) continue;
+      task.kind = TaskKind::backward_weight;
+      apart.push_back(task);
+    }
+  }
+  return all;
+}
 
 bool better(const ListResult& a, const ListResult& b) {
   return a.makespan < b.makespan || (a.makespan == b.makespan && a.sum_of_ends < b.sum_of_ends);
@@ -32,6 +51,7 @@ class Search {
 
   FoundOrders run() {
     try_policies();
+    try_alternating();
     std::stable_sort(attempts_.begin(), attempts_.end(),
                      [](const Attempt& a, const Attempt& b) { return better(a.result, b.result); });
     if (attempts_.size() > most_climbs()) attempts_.resize(most_climbs());
@@ -90,6 +110,23 @@ class Search {
     }
   }
 
+  /// 1F1B or its interleaved form, which keep to little memory, where they do.
+  void try_alternating() {
+    if (shape_.placement != ChunkPlacement::loop || optimal(attempts_.back())) return;
+    ListResult result;
+    result.orders =
+        split(shape_.chunks_per_rank == 1 ? one_f_one_b_orders(shape_, WarmUp::policy_a) : interleaved_orders(shape_));
+    for (int r = 0; r < shape_.ranks; ++r) {
+      if (!fits(shape_, r, result.orders[r])) return;
+    }
+    work_ += tasks_;
+    const std::optional<Replay> replayed = replay(shape_, result.orders);
+    if (!replayed || replayed->makespan > latest_of_use()) return;
+    result.makespan = replayed->makespan;
+    result.sum_of_ends = std::accumulate(replayed->last_ends.begin(), replayed->last_ends.end(), 0.0);
+    attempts_.push_back({std::nullopt, std::move(result)});
+  }
+
   /// A schedule that ends later than as many others as are climbed from is of no use.
   double latest_of_use() const {
     const std::size_t num_used = most_climbs();
@@ -101,13 +138,21 @@ class Search {
     return *last_used;
   }
 
-  /// Changes up to three choices of the policy at a time and keeps what is not worse; then moves tasks.
+  /// Changes choices of the policy; then moves tasks.
   void climb(Attempt& attempt) {
     const long part = shape_.effort == OrderEffort::full ? 1 : brief_part;
+    if (attempt.policy) change_choices(attempt, part);
+    const long move_work = std::min(most_move_work / part, most_moves * tasks_);
+    if (!optimal(attempt)) work_ += move_work;
+    attempt.result.makespan = improve_orders(shape_, bound_, move_work, 1, attempt.result.orders);
+  }
+
+  /// Changes up to three choices at a time and keeps what is not worse.
+  void change_choices(Attempt& attempt, long part) {
     std::mt19937 random(1);
     ListChoices choices(shape_.ranks, std::vector<unsigned char>(tasks_ / shape_.ranks, 0));
     const long choice_work = std::min(most_choice_work / part, most_choices * tasks_);
-    if (!optimal(attempt)) scheduler_.run(attempt.policy, choices, infinity);
+    if (!optimal(attempt)) scheduler_.run(*attempt.policy, choices, infinity);
     ListChoices num_options = scheduler_.num_options();
     for (long work = 0; !optimal(attempt) && work + tasks_ <= choice_work; work += tasks_) {
       work_ += tasks_;
@@ -117,7 +162,7 @@ class Search {
                        [&](const ChangedChoice& one) { return changes_decision(one, choices, num_options); })) {
         continue;
       }
-      const ListResult* result = scheduler_.run(attempt.policy, choices, attempt.result.makespan);
+      const ListResult* result = scheduler_.run(*attempt.policy, choices, attempt.result.makespan);
       if (result != nullptr && !better(attempt.result, *result)) {
         attempt.result = *result;
         num_options = scheduler_.num_options();
@@ -125,9 +170,6 @@ class Search {
       }
       for (auto one = changes.rbegin(); one != changes.rend(); ++one) choices[one->rank][one->place] = one->before;
     }
-    const long move_work = std::min(most_move_work / part, most_moves * tasks_);
-    if (!optimal(attempt)) work_ += move_work;
-    attempt.result.makespan = improve_orders(shape_, bound_, move_work, 1, attempt.result.orders);
   }
 
   struct ChangedChoice {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "config/schedule_kinds.hpp"
 #include "cost/stage_time.hpp"
 #include "cost/transfer_forms.hpp"
 #include "simulate/prices.hpp"
@@ -57,7 +58,7 @@ class OptionsMaker {
 
   OrderOptions run(OrderInputs inputs, const TransferForms& forms) {
     count_workspace();
-    for (int s = 0; s < plan_.num_stages(); ++s) options_.most_stored.push_back(most_stored(StageId(s)));
+    for (int s = 0; s < plan_.num_stages(); ++s) add_memory(StageId(s));
     if (inputs == OrderInputs::memory) return std::move(options_);
     for (std::size_t c = 0; c < chunks_.size(); ++c) add_chunk(ChunkId(static_cast<int>(c)));
     for (std::size_t c = 0; c + 1 < chunks_.size(); ++c) add_cut(c, forms.at(static_cast<int>(c)));
@@ -72,36 +73,100 @@ class OptionsMaker {
     for (std::size_t d = 0; d < state.size(); ++d) workspace_[d] -= state[d];
   }
 
-  /// Each of a micro-batch, on the device of the stage that has least room.
-  int most_stored(StageId stage) const {
-    const double least = plan_.schedule.virtual_stages;
-    double most = least * static_cast<double>(plan_.micro_batches);
-    for (std::size_t p = 0; p < programs_.size(); ++p) {
-      if (programs_[p].stage == stage) most = std::min(most, most_that_fit(static_cast<int>(p)));
+  /// What a stage may store, on that of its devices which has least room for it.
+  void add_memory(StageId stage) {
+    int fullest = -1;
+    double most = std::numeric_limits<double>::infinity();  // of the largest chunk
+    for (int p = 0; p < static_cast<int>(programs_.size()); ++p) {
+      if (programs_[p].stage != stage) continue;
+      const double fitting = most_that_fit(p);
+      if (fullest >= 0 && !(fitting < most)) continue;
+      fullest = p;
+      most = fitting;
     }
-    return static_cast<int>(std::max(most, least));
+    if (counts_bytes()) {
+      add_bytes(fullest);
+    } else {
+      const double least = plan_.schedule.virtual_stages;
+      const double all = least * static_cast<double>(plan_.micro_batches);
+      options_.most_stored.push_back(static_cast<int>(std::clamp(std::floor(most), least, all)));
+    }
   }
 
-  /// Beside what is held all the time, what the largest task takes and two chunks' gathered weights.
-  double most_that_fit(int program) const {
-    double stored = 0.0;
-    double work = 0.0;
-    double gathered = 0.0;
+  /// Whether orders go by bytes: what a micro-batch holds changes with B, and tasks may wait for that.
+  bool counts_bytes() const {
+    const ScheduleKind& kind = schedule_kind(plan_.schedule.name);
+    return kind.splits_backward && !kind.has_units;
+  }
+
+  std::vector<ChunkId> chunks_of(int program) const {
+    std::vector<ChunkId> own;
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
-      if (StageId(chunks_[c].stage) != programs_[program].stage) continue;
-      const ChunkPrice& price = prices_.of(program, ChunkId(static_cast<int>(c)));
-      stored = std::max({stored, price.bytes.stored, price.bytes.deferred});
-      for (const Op op : {Op::forward, Op::backward, Op::backward_input, Op::backward_weight}) {
-        work =
-            std::max(work, price.bytes.work(op, ChunkBytes::Next::other_end, price.bytes.summed, price.bytes.carried));
-      }
-      gathered = std::max(gathered, 2.0 * price.gathered_bytes);
+      if (StageId(chunks_[c].stage) == programs_[program].stage) own.emplace_back(static_cast<int>(c));
     }
+    return own;
+  }
+
+  /// At least what one micro-batch needs.
+  void add_bytes(int program) {
+    options_.stored.resize(chunks_.size());
+    std::vector<StoredBytes> own;
+    for (const ChunkId chunk : chunks_of(program)) {
+      const ChunkBytes& bytes = prices_.of(program, chunk).bytes;
+      const double weight = work(program, chunk, Op::backward_weight);
+      const double backward = work(program, chunk, Op::backward_input);
+      own.push_back({bytes.stored, bytes.deferred, work(program, chunk, Op::forward), backward, weight});
+      options_.stored[chunk.index()] = own.back();
+    }
+    options_.room.push_back(std::max(room(program), least_room(own)));
+  }
+
+  /// Bytes in use while a task runs, beside what is stored.
+  double work(int program, ChunkId chunk, Op op) const {
+    const ChunkBytes& bytes = prices_.of(program, chunk).bytes;
+    return bytes.work(op, ChunkBytes::Next::other_end, bytes.summed, bytes.carried);
+  }
+
+  /// How many micro-batches of the largest chunk a device has room for, those that are left behind B included where B
+  /// and W are apart.
+  double most_that_fit(int program) const {
+    const bool splits = schedule_kind(plan_.schedule.name).splits_backward;
+    double stored = 0.0;
+    double most_work = 0.0;
+    for (const ChunkId chunk : chunks_of(program)) {
+      const ChunkBytes& bytes = prices_.of(program, chunk).bytes;
+      stored = std::max({stored, bytes.stored, splits ? bytes.deferred : 0.0});
+      for (const Op op : {Op::forward, Op::backward, Op::backward_input, Op::backward_weight}) {
+        if (op == Op::forward || splits == (op != Op::backward))
+          most_work = std::max(most_work, work(program, chunk, op));
+      }
+    }
+    return stored > 0.0 ? (room(program) - most_work) / stored : std::numeric_limits<double>::infinity();
+  }
+
+  /// Bytes that a device receives for its next task, whole, and of what it has sent meanwhile, in slices of the
+  /// members.
+  double message_bytes(int program) const {
+    const Stage& stage = plan_.stages[programs_[program].stage.index()];
+    const auto samples = static_cast<double>(stage.samples[programs_[program].replica].size());
+    double bytes = 0.0;
+    for (std::size_t c = 0; c + 1 < chunks_.size(); ++c) {
+      const bool ends = StageId(chunks_[c].stage) == programs_[program].stage;
+      const bool begins = StageId(chunks_[c + 1].stage) == programs_[program].stage;
+      if (ends || begins) bytes = std::max(bytes, samples * prices_.cut_bytes(ChunkId(static_cast<int>(c))));
+    }
+    return bytes * (1.0 + 1.0 / stage.tensor_parallel);
+  }
+
+  /// Bytes beside what is held all the time, messages and two chunks' gathered weights.
+  double room(int program) const {
+    double gathered = 0.0;
+    for (const ChunkId chunk : chunks_of(program))
+      gathered = std::max(gathered, 2.0 * prices_.of(program, chunk).gathered_bytes);
     const DeviceId device = programs_[program].device;
-    const double fixed =
-        prices_.fixed_bytes(program) + (prices_.counts_buffers(program) ? workspace_[device.index()] : 0.0);
-    const double room = instance_.cluster.kind_of(device).memory - fixed - work - gathered;
-    return stored > 0.0 ? std::floor(room / stored) : std::numeric_limits<double>::infinity();
+    const double fixed = prices_.fixed_bytes(program) +
+                         (prices_.counts_buffers(program) ? workspace_[device.index()] + message_bytes(program) : 0.0);
+    return instance_.cluster.kind_of(device).memory - fixed - gathered;
   }
 
   void add_chunk(ChunkId chunk) {

@@ -31,6 +31,10 @@ class Draws {
     if (pick(0, 1) == 0) {
       for (int r = 0; r < made.ranks; ++r) made.most_stored.push_back(made.chunks_per_rank * pick(1, 4));
     }
+    if (pick(0, 1) == 0) {
+      made.stored.assign(static_cast<std::size_t>(made.num_chunks()), {1.0, between(0.0, 2.0), 0.5, 1.0, 0.0});
+      for (int r = 0; r < made.ranks; ++r) made.room.push_back(least_room(made.stored_of(r)) + between(0.0, 8.0));
+    }
     return made;
   }
 

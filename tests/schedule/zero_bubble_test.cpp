@@ -21,7 +21,7 @@ double checked_makespan(const PipelineShape& shape, const std::vector<TaskOrder>
   CHECK(result->makespan >= makespan_bound(shape) * (1.0 - 1e-12));
   for (std::size_t r = 0; r < orders.size(); ++r) {
     CHECK(std::ssize(orders[r]) == 3L * shape.chunks_per_rank * shape.micro_batches);
-    if (!shape.most_stored.empty()) CHECK(peak_stored(orders[r]) <= shape.most_stored[r]);
+    CHECK(fits(shape, static_cast<int>(r), orders[r]));
   }
   return result->makespan;
 }
@@ -39,6 +39,17 @@ PipelineShape random_shape(std::mt19937& random) {
     shape.most_stored.push_back(shape.chunks_per_rank + static_cast<int>(random() % 8));
   }
   return shape;
+}
+
+/// Limits in bytes: B leaves more than it frees of some chunks, less of others, and every task needs some beside. Each
+/// rank has room for one micro-batch at least.
+void limit_bytes(PipelineShape& shape, std::mt19937& random) {
+  shape.most_stored.clear();
+  const auto bytes = [&random](unsigned most) { return static_cast<double>(random() % most); };
+  for (int c = 0; c < shape.num_chunks(); ++c) {
+    shape.stored.push_back({1.0 + bytes(9), bytes(14), bytes(5), bytes(6), bytes(3)});
+  }
+  for (int r = 0; r < shape.ranks; ++r) shape.room.push_back(least_room(shape.stored_of(r)) + bytes(40));
 }
 
 /// Whether any order of a plain pipeline ends before `limit`: all of them are tried, tasks appended by start
@@ -186,6 +197,68 @@ TEST_CASE("zero-bubble orders of unequal stages fit their memory and end", "[zer
     const std::vector<TaskOrder> orders = orders_of("auto", shape);
     checked_makespan(shape, orders);
     CHECK(orders == orders_of("auto", shape));
+  }
+}
+
+TEST_CASE("orders keep to bytes that tasks need and leave behind", "[zero-bubble]") {
+  std::mt19937 random(19);
+  int full = 0;  // ranks that could not store more of what they store most of
+  for (int n = 0; n < 200; ++n) {
+    PipelineShape shape = random_shape(random);
+    limit_bytes(shape, random);
+    INFO("n " << n << " p " << shape.ranks << " V " << shape.chunks_per_rank << " m " << shape.micro_batches);
+    for (const OrderEffort effort : {OrderEffort::sketch, OrderEffort::full}) {
+      shape.effort = effort;
+      const std::vector<TaskOrder> orders = orders_of("auto", shape);
+      checked_makespan(shape, orders);
+      for (int r = 0; r < shape.ranks; ++r) {
+        PipelineShape less = shape;
+        less.room[static_cast<std::size_t>(r)] *= 0.9;
+        full += fits(less, r, orders[static_cast<std::size_t>(r)]) ? 0 : 1;
+      }
+    }
+  }
+  CHECK(full > 200);
+}
+
+TEST_CASE("what B frees at once, others may store before its W", "[zero-bubble]") {
+  PipelineShape shape;
+  shape.ranks = 4;
+  shape.micro_batches = 32;
+  shape.room.assign(4, 2.0);
+  shape.stored.assign(4, StoredBytes{1.0, 1.0, 0.0, 0.0, 0.0});
+  const double kept = checked_makespan(shape, orders_of("auto", shape));
+  shape.stored.assign(4, StoredBytes{1.0, 0.0, 0.0, 0.0, 0.0});
+  CHECK(checked_makespan(shape, orders_of("auto", shape)) < kept);
+  PipelineShape counted = shape;
+  counted.stored.clear();
+  counted.room.clear();
+  counted.most_stored.assign(4, 2);
+  CHECK(checked_makespan(counted, orders_of("auto", counted)) == kept);
+}
+
+TEST_CASE("no order is longer than 1F1B with W behind B where that fits", "[zero-bubble]") {
+  // B leaves more than it frees, so that orders which put W off store fewer micro-batches.
+  for (const int p : {4, 8}) {
+    PipelineShape shape;
+    shape.ranks = p;
+    shape.micro_batches = 64;
+    shape.stored.assign(p, StoredBytes{1.0, 1.5, 0.1, 0.5, 0.0});
+    for (int r = 0; r < p; ++r) shape.room.push_back(p - r + 0.5);
+    std::vector<TaskOrder> known = one_f_one_b_orders(shape, WarmUp::policy_a);
+    for (TaskOrder& order : known) {
+      TaskOrder apart;
+      for (const Task& task : order) {
+        const bool splits = task.kind == TaskKind::backward;
+        apart.push_back({splits ? TaskKind::backward_input : task.kind, task.chunk, task.micro_batch});
+        if (splits) apart.push_back({TaskKind::backward_weight, task.chunk, task.micro_batch});
+      }
+      order = apart;
+    }
+    const double alternating = checked_makespan(shape, known);
+    CHECK(checked_makespan(shape, orders_of("auto", shape)) <= alternating);
+    shape.effort = OrderEffort::sketch;
+    CHECK(checked_makespan(shape, orders_of("auto", shape)) <= alternating);
   }
 }
 

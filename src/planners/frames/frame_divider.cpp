@@ -104,7 +104,7 @@ bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::si
   const bool fits = least.overrun == 0.0;
   if (fits && keep == Keep::nearest) return fits;
   if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;
-  FrameDivision made = {least.seconds, schedule, rule, zero, known, {}};
+  FrameDivision made = {least.seconds, least.seconds + least.waits, schedule, rule, zero, known, {}};
   for (int s = 0; s < costs_.placed().num_stages(); ++s) made.recompute.push_back(cost.recompute_of(s));
   if (fits) {
     // Shared cores may take longer than any device.

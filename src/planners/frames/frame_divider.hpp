@@ -14,7 +14,8 @@ namespace pptrain {
 
 /// A frame with its layers divided.
 struct FrameDivision {
-  double bound = 0.0;  ///< seconds; `ScheduledCost` of it
+  double bound = 0.0;   ///< seconds; `ScheduledCost` of it
+  double likely = 0.0;  ///< with its waits
   ScheduleChoice schedule;
   std::size_t rule = 0;  ///< index into `recompute_rules`
   std::size_t zero = 0;  ///< index into `zero_stages`

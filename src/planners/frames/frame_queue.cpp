@@ -30,7 +30,7 @@ void FrameQueue::push_division(WaitingFrame waiting) {
     Siblings& siblings = entry->second;
     if (siblings.more) {
       waiting.told = siblings.simulated;
-      waiting.estimate = waiting.bound + share_of(waiting.division.schedule) * *siblings.more;
+      waiting.estimate = waiting.likely + share_of(waiting.division.schedule) * *siblings.more;
     } else if (!is_first) {
       siblings.held.push_back(std::move(waiting));
       return;
@@ -48,7 +48,7 @@ void FrameQueue::push_others(WaitingFrame waiting) {
     return;
   }
   waiting.told = siblings.simulated;
-  waiting.estimate = waiting.bound + share * *siblings.more;
+  waiting.estimate = waiting.likely + share * *siblings.more;
   enqueue(std::move(waiting));
 }
 
@@ -60,12 +60,12 @@ void FrameQueue::enqueue(WaitingFrame waiting) {
 
 /// Leaves out a frame whose bound is above the limit. Its siblings, whose bounds may be below, no longer wait.
 void FrameQueue::drop(const WaitingFrame& waiting) {
-  constexpr double guess = 0.1;  // of a bound, for what it lacks
-  if (waiting.rung == WaitingFrame::Rung::division) release(waiting, guess * waiting.bound);
+  constexpr double guess = 0.1;  // of what is likely, for what it lacks
+  if (waiting.rung == WaitingFrame::Rung::division) release(waiting, guess * waiting.likely);
 }
 
-/// Time over bound of frames with the schedule and ZeRO stage, on average, or of all frames before a schedule is known.
-/// Without any the time is the bound.
+/// Time over what was likely of frames with the schedule and ZeRO stage, on average, or of all frames before a schedule
+/// is known. Without any the time is what is likely.
 double FrameQueue::usual_ratio(const WaitingFrame& waiting) const {
   const auto average = [](const Ratios& ratios) { return (1.0 + ratios.sum) / (1.0 + ratios.count); };
   if (waiting.rung == WaitingFrame::Rung::others) return average(all_ratios_);
@@ -74,7 +74,7 @@ double FrameQueue::usual_ratio(const WaitingFrame& waiting) const {
 }
 
 void FrameQueue::learn(const WaitingFrame& simulated, double more) {
-  const double ratio = 1.0 + more / simulated.bound;
+  const double ratio = 1.0 + more / simulated.likely;
   constexpr double most_ratio = 1e6;
   if (!(ratio < most_ratio)) return;  // the frame has next to no work, so its ratio says nothing of others
   for (Ratios* ratios : {&all_ratios_, &ratios_[{simulated.division.schedule.name, simulated.division.zero}]}) {
@@ -111,7 +111,7 @@ bool FrameQueue::any_left() {
     }
     const bool unknown = top.rung == WaitingFrame::Rung::division || top.rung == WaitingFrame::Rung::others;
     if (!unknown || top.told) return true;
-    const double estimate = top.bound * usual_ratio(top);
+    const double estimate = top.likely * usual_ratio(top);
     if (!(estimate > top.estimate)) return true;  // nor where one of them is no number
     WaitingFrame waiting = pop();
     waiting.estimate = estimate;

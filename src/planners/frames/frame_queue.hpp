@@ -17,7 +17,8 @@ namespace pptrain {
 struct WaitingFrame {
   enum class Rung { shape, first, others, division };
   double bound = 0.0;
-  double estimate = 0.0;    ///< the bound, or what like frames came to
+  double likely = 0.0;      ///< the bound, or what is known to come beyond it too
+  double estimate = 0.0;    ///< that, or what like frames came to
   std::int64_t number = 0;  ///< of equal estimates the one that came first goes first
   Rung rung = Rung::shape;
   int index = 0;  ///< of the shape, or of the costs
@@ -45,15 +46,15 @@ class FrameQueue {
   bool any_left();
   /// The next one; `any_left` has said that there is one.
   WaitingFrame pop();
-  /// What a frame that was popped came to beyond its bound.
+  /// What a frame that was popped came to beyond what was likely.
   void tell(const WaitingFrame& simulated, double more);
-  /// Lets the frames go that wait for one which is not simulated, as if it had come to so much beyond its bound.
+  /// Lets the frames go that wait for one which is not simulated, as if it had come to so much beyond what was likely.
   void release(const WaitingFrame& waiting, double more);
 
  private:
   struct Siblings {
     std::vector<WaitingFrame> held;
-    std::optional<double> more;  ///< seconds beyond the bound
+    std::optional<double> more;  ///< seconds beyond what was likely
     bool simulated = false;      ///< whether a simulation says so
   };
 
@@ -72,7 +73,8 @@ class FrameQueue {
     double sum = 0.0;
     int count = 0;
   };
-  std::map<std::pair<std::string, std::size_t>, Ratios> ratios_;  // of time to bound, by schedule and ZeRO stage
+  std::map<std::pair<std::string, std::size_t>, Ratios>
+      ratios_;  // of time to what was likely, by schedule and ZeRO stage
   Ratios all_ratios_;
   std::int64_t next_number_ = 0;
 };

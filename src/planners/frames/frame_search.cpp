@@ -85,7 +85,7 @@ class FrameSearch {
       }
       for (auto& [bound, shape] : shapes) {
         shapes_.push_back(std::move(shape));
-        queue_.push({bound, bound, 0, Rung::shape, static_cast<int>(shapes_.size()) - 1});
+        queue_.push({bound, bound, bound, 0, Rung::shape, static_cast<int>(shapes_.size()) - 1});
       }
     }
   }
@@ -130,7 +130,7 @@ class FrameSearch {
   void push_costs(double least_bound) {
     const bool recomputes = recompute_rules(space_.restrictions).front() == RecomputeRule::full;
     const double bound = std::max(least_bound, costs_.back().least_seconds(recomputes));
-    queue_.push({bound, bound, 0, Rung::first, static_cast<int>(costs_.size()) - 1});
+    queue_.push({bound, bound, bound, 0, Rung::first, static_cast<int>(costs_.size()) - 1});
   }
 
   /// Adds the frames in which the replicas of each node divide the state among themselves, where those with all
@@ -192,7 +192,7 @@ class FrameSearch {
       TriedPlan& tried = results[i];
       work_ += tried.work;
       const bool fits = tried.why_not.empty();
-      queue_.tell(divisions[i], tried.seconds < infinity ? std::max(0.0, tried.seconds - divisions[i].bound) : 0.0);
+      queue_.tell(divisions[i], tried.seconds < infinity ? std::max(0.0, tried.seconds - divisions[i].likely) : 0.0);
       if (!fits) {
         nearest_simulated_.take(space_.instance, tried.plan, tried.peak_bytes);
         recompute_full_stages(divisions[i], tried);
@@ -240,7 +240,8 @@ class FrameSearch {
   void add_divisions(int index, std::vector<FrameDivision> divisions) {
     for (FrameDivision& division : divisions) {
       const double bound = division.bound;
-      queue_.push({bound, bound, 0, Rung::division, index, std::move(division)});
+      const double likely = std::max(bound, division.likely);
+      queue_.push({bound, likely, likely, 0, Rung::division, index, std::move(division)});
     }
   }
 

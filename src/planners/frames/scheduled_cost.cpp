@@ -43,6 +43,7 @@ ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& sche
     chunks_of_[static_cast<std::size_t>(stage_of_.back())].push_back(c);
   }
   chunks_.resize(stage_of_.size());
+  passes_.resize(stage_of_.size());
   parts_.resize(stage_of_.size());
   for (int s = 0; s < stages; ++s) {
     const double sharers = costs.kind(s).sharers;
@@ -112,7 +113,9 @@ void ScheduledCost::hold(const std::vector<Interval>& chunks) {
     if (changed_[s] != 0) held_[s].add(parts_[c]);
   }
   for (std::size_t s = 0; s < held_.size(); ++s) {
-    if (changed_[s] != 0) terms_[s] = terms(static_cast<int>(s));
+    if (changed_[s] == 0) continue;
+    terms_[s] = terms(static_cast<int>(s));
+    for (const int c : chunks_of_[s]) passes_[static_cast<std::size_t>(c)] = pass_of(c, chunks);
   }
 }
 
@@ -271,7 +274,7 @@ ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks
 
 ScheduledCost::Cost ScheduledCost::of(const std::vector<Interval>& chunks) {
   Cost cost = of_stages(chunks);
-  cost.seconds = std::max({cost.seconds, path_seconds(chunks), uplink_seconds(chunks), summing_seconds(chunks)});
+  cost.seconds = std::max({cost.seconds, path_seconds(), uplink_seconds(chunks), summing_seconds()});
   return cost;
 }
 

@@ -96,9 +96,9 @@ class ScheduledCost {
   StageTerms terms(int stage) const;
   double waits() const;
   double uplink_seconds(const std::vector<Interval>& chunks) const;
-  double summing_seconds(const std::vector<Interval>& chunks) const;
-  std::vector<double> sums_begin(const std::vector<Interval>& chunks) const;
-  double path_seconds(const std::vector<Interval>& chunks) const;
+  double summing_seconds() const;
+  std::vector<double> sums_begin() const;
+  double path_seconds() const;
   ChunkPass pass_of(int chunk, const std::vector<Interval>& chunks) const;
   double overrun(int stage, bool again) const;
   const std::vector<double>& stored_sums(int stage, bool again) const;
@@ -119,6 +119,7 @@ class ScheduledCost {
   // Of the chunks that were costed last: most divisions differ from the one before in a few.
   std::vector<Interval> chunks_;
   std::vector<Held> parts_;        // by chunk
+  std::vector<ChunkPass> passes_;  // by chunk
   std::vector<Held> held_;         // by stage
   std::vector<StageTerms> terms_;  // by stage
   long num_costed_ = 0;

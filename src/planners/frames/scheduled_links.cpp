@@ -9,18 +9,18 @@ namespace pptrain {
 
 /// When the sums of each stage begin at the earliest: behind all its F, and B of its last chunk, which is the first
 /// that has done all; and when the last micro-batch has come back to that chunk.
-std::vector<double> ScheduledCost::sums_begin(const std::vector<Interval>& chunks) const {
+std::vector<double> ScheduledCost::sums_begin() const {
   const int stages = static_cast<int>(held_.size());
   std::vector<double> begins(held_.size());
   std::vector<double> heads = {0.0};  // of the first micro-batch's F, by chunk
   for (int c = 0; c + 1 < num_chunks(); ++c) {
-    const ChunkPass pass = pass_of(c, chunks);
+    const ChunkPass& pass = passes_[static_cast<std::size_t>(c)];
     heads.push_back(heads.back() + pass.forward + pass.cut);
   }
   double back = 0.0;  // the last micro-batch's B behind the chunk
   for (int c = num_chunks() - 1; c >= num_chunks() - stages; --c) {
     const auto s = static_cast<std::size_t>(stage_of(c));
-    const ChunkPass pass = pass_of(c, chunks);
+    const ChunkPass& pass = passes_[static_cast<std::size_t>(c)];
     const Held& last = parts_[static_cast<std::size_t>(c)];
     const double head = heads[static_cast<std::size_t>(c)];
     back = std::max(head + micro_batches_ * (pass.forward + pass.backward), back + pass.cut + pass.backward);
@@ -32,9 +32,9 @@ std::vector<double> ScheduledCost::sums_begin(const std::vector<Interval>& chunk
 
 /// All sums of gradients, over the uplink that takes longest for them: each begins when its stage has gradients, those
 /// of ZeRO stages 2 and 3 with every micro-batch.
-double ScheduledCost::summing_seconds(const std::vector<Interval>& chunks) const {
+double ScheduledCost::summing_seconds() const {
   if (costs_.summing_uplinks().empty()) return 0.0;
-  const std::vector<double> begins = sums_begin(chunks);
+  const std::vector<double> begins = sums_begin();
   const bool in_nodes = costs_.placed().zero_group() == ZeroGroup::node;
   const bool in_halves = modes_.zero_stage >= 1 && !in_nodes;  // the other half is the gather of weights
   const bool always = modes_.zero_stage >= 2 && !in_nodes;
@@ -85,12 +85,9 @@ ScheduledCost::ChunkPass ScheduledCost::pass_of(int chunk, const std::vector<Int
 }
 
 /// One micro-batch through all chunks and back.
-double ScheduledCost::path_seconds(const std::vector<Interval>& chunks) const {
+double ScheduledCost::path_seconds() const {
   double seconds = 0.0;
-  for (int c = 0; c < num_chunks(); ++c) {
-    const ChunkPass pass = pass_of(c, chunks);
-    seconds += pass.forward + pass.backward + 2.0 * pass.cut;
-  }
+  for (const ChunkPass& pass : passes_) seconds += pass.forward + pass.backward + 2.0 * pass.cut;
   return seconds;
 }
 

@@ -68,7 +68,7 @@ class SimulatedSearch {
 
   /// Simulated tasks for improving a leader.
   double leader_work() const {
-    return (is_small(space_.instance) ? 5e5 : 1.5e5) * effort_factor(space_.restrictions.effort);
+    return (is_small(space_.instance) ? 5e5 : 3e5) * effort_factor(space_.restrictions.effort);
   }
 
   /// The search where the degree of experts is set: around the plans that have it.
@@ -187,14 +187,13 @@ class SimulatedSearch {
                      [](const TriedPlan& x, const TriedPlan& y) { return x.seconds < y.seconds; });
   }
 
-  /// Simulated tasks for moving cuts of a plan: fifteen times what a leader has, or some steps of a plan on many
-  /// devices.
+  /// Simulated tasks for moving cuts of a plan: many times what a leader has, or some steps of a plan on many devices.
   double climb_work(const Plan& plan) const {
-    constexpr double more_work = 15.0;
+    const double usual = is_small(space_.instance) ? 7.5e6 : 2.25e6;
     constexpr double steps = 300.0;
     constexpr double most = 1e7;
     const double of_steps = std::min(most, steps * PlanSimulator::setup_cost(plan));
-    return std::max(more_work * leader_work(), effort_factor(space_.restrictions.effort) * of_steps);
+    return effort_factor(space_.restrictions.effort) * std::max(usual, of_steps);
   }
 
   /// Goes on with the searches of other planners whose plans do not fit; whether there were any.
