@@ -83,8 +83,8 @@ class ListRun {
     std::vector<int> chunks;
     int limit = 0;
     double room = infinity;
-    double backward = 0.0;  // bytes that a B of any chunk needs
-    double weight = 0.0;    // and a W
+    double backward = 0.0;  // bytes that B of any chunk needs
+    double weight = 0.0;    // bytes that W of any chunk needs
     TaskOrder order;
   };
   /// The order of F and of B in units, the same on all ranks.

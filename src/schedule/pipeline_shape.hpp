@@ -77,8 +77,8 @@ struct PipelineShape {
   /// Per rank, the most (micro-batch, chunk) activations stored from the start of F to the end of W;
   /// empty: no limit.
   std::vector<int> most_stored;
-  std::vector<StoredBytes> stored;  ///< of each chunk; empty where there is no room
-  /// Per rank, the bytes that these may take at a time; empty: no limit.
+  std::vector<StoredBytes> stored;  ///< of each chunk; empty where `room` is
+  /// Per rank, the bytes that stored activations and running tasks may take at a time; empty: no limit.
   std::vector<double> room;
   int unit = 0;  ///< ZeroPP's U; 0: chosen
   OrderEffort effort = OrderEffort::full;
@@ -94,7 +94,7 @@ struct PipelineShape {
   /// Between chunk and chunk + 1; nothing between chunks of one rank.
   Cut cut_after(int chunk) const;
   double reduce_seconds_of(int chunk) const { return reduce_seconds.empty() ? 0.0 : reduce_seconds[chunk]; }
-  /// Of the chunks of a rank.
+  /// What each chunk of a rank stores.
   std::vector<StoredBytes> stored_of(int rank) const;
   /// F, B and W of one micro-batch over all chunks of a rank.
   double rank_seconds(int rank) const;

@@ -144,8 +144,8 @@ class OptionsMaker {
     return stored > 0.0 ? (room(program) - most_work) / stored : std::numeric_limits<double>::infinity();
   }
 
-  /// Bytes that a device receives for its next task, whole, and of what it has sent meanwhile, in slices of the
-  /// members.
+  /// Bytes of messages: what a device receives for its next task is there whole, of what it has sent meanwhile its
+  /// slice.
   double message_bytes(int program) const {
     const Stage& stage = plan_.stages[programs_[program].stage.index()];
     const auto samples = static_cast<double>(stage.samples[programs_[program].replica].size());

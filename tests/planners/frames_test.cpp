@@ -60,6 +60,34 @@ TEST_CASE("no plan of a frame takes less than the frame's bound", "[planners]") 
   }
 }
 
+TEST_CASE("the order of auto fits with several chunks where 1F1B has room", "[planners]") {
+  const Profile profile = blocks(16, 0.0);
+  const Restrictions free = everything_free();
+  const std::vector<Interval> chunks = even_division(16, 8);
+  int fitting = 0;
+  for (double memory = 3.5e9; memory < 4.5e9; memory += 0.05e9) {
+    Cluster cluster = mixed_nodes(2, 4);
+    for (DeviceKind& kind : cluster.device_kinds) kind.memory = memory;
+    const Instance instance = {profile, cluster, 64};
+    const SearchSpace space = {instance, free};
+    FrameTables tables(instance);
+    const Site site = {"the V100s", {DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3)}};
+    const PlacedShape placed(instance, meshes_of(site, {{4, 1, 1}}), ZeroGroup::replicas);
+    const FrameCosts costs(instance, tables, placed, 1);
+    ScheduledCost searched(costs, {"auto", 2, 0}, {RecomputeRule::none, 0});
+    ScheduledCost fixed(costs, {"interleaved-1f1b", 2, 0}, {RecomputeRule::none, 0});
+    if (searched.of(chunks).overrun > 0.0 || fixed.of(chunks).overrun == 0.0) continue;
+    CAPTURE(memory);
+    const FrameDivision division = {0.0, 0.0, {"auto", 2, 0}, 0, 0, chunks, std::vector<Recompute>(4)};
+    PlanSimulator simulator(instance);
+    const SimulatedPlan& result = simulator.of(plan_of(space, costs, division));
+    CHECK(result.why_not.empty());
+    CHECK(result.iteration_seconds < 1.2 * searched.of(chunks).seconds);
+    ++fitting;
+  }
+  CHECK(fitting > 3);
+}
+
 /// All divisions of layers into so many chunks.
 std::vector<std::vector<Interval>> all_divisions(int layers, int chunks) {
   if (chunks == 1) return {{{0, layers}}};

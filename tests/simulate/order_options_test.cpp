@@ -86,6 +86,31 @@ TEST_CASE("orders go by the times of chunks, cuts and all-reduces", "[order-opti
   CHECK(options.most_stored.empty());
 }
 
+TEST_CASE("1F1B counts what a micro-batch holds until B, orders with B and W apart what is left too",
+          "[order-options]") {
+  Profile profile = unequal_layers();
+  for (ProfileLayer& l : profile.layers) {
+    l.output_bytes = 1.0;
+    for (ProfileRow& row : l.rows) row.bytes = LayerBytes{10.0 * row.samples, 25.0 * row.samples, 0.0, 0.0, 0.0};
+  }
+  // Three micro-batches of 10 bytes, 15 more while one of them is in B and W at once, and two messages of a byte.
+  const Cluster cluster = nodes_of(1, 3, 3 * 10 + 15 + 2);
+  const Instance instance = {profile, cluster, 12};
+  const OrderOptions whole = order_options(instance, line("1f1b", 12));
+  CHECK(whole.most_stored == std::vector<int>{3, 3, 3});
+  CHECK(whole.room.empty());
+  const OrderOptions apart = order_options(instance, line("auto", 12));
+  CHECK(apart.stored == std::vector<StoredBytes>(3, {10, 25, 0, 0, 0}));
+  CHECK(apart.room == std::vector<double>(3, 3 * 10 + 15));
+  for (const char* name : {"1f1b", "auto"}) {
+    INFO(name);
+    const Plan plan = line(name, 12);
+    const Simulation simulation = simulated(instance, plan, order_options(instance, plan));
+    CHECK(fits(instance, simulation));
+    CHECK(simulation.devices[0].peak_stored == 3);
+  }
+}
+
 TEST_CASE("a schedule looks only at what its order depends on", "[order-options]") {
   const Profile profile = unequal_layers();
   const Cluster cluster = nodes_of(1, 3, 25.0);
