@@ -69,8 +69,8 @@ class ListRun {
   struct RankState {
     int warm_up = 0;
     int stored = 0;
-    double bytes = 0.0;    // of these
-    double waiting = 0.0;  // of these that W gives back
+    double bytes = 0.0;    // all that is stored
+    double waiting = 0.0;  // the part of it that W gives back
     int forwards = 0;
     int backwards = 0;
     double busy_until = 0.0;

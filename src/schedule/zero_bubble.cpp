@@ -110,7 +110,7 @@ class Search {
     }
   }
 
-  /// 1F1B or its interleaved form, which keep to little memory, where they do.
+  /// Looks at 1F1B, or its interleaved form, where its orders fit: they store little.
   void try_alternating() {
     if (shape_.placement != ChunkPlacement::loop || optimal(attempts_.back())) return;
     ListResult result;

@@ -107,7 +107,7 @@ class OptionsMaker {
     return own;
   }
 
-  /// At least what one micro-batch needs.
+  /// Says what the chunks of a stage store on this device, and its room: at least what one micro-batch needs.
   void add_bytes(int program) {
     options_.stored.resize(chunks_.size());
     std::vector<StoredBytes> own;

@@ -239,12 +239,24 @@ TEST_CASE("what B frees at once, others may store before its W", "[zero-bubble]"
 
 TEST_CASE("no order is longer than 1F1B with W behind B where that fits", "[zero-bubble]") {
   // B leaves more than it frees, so that orders which put W off store fewer micro-batches.
-  for (const int p : {4, 8}) {
+  std::mt19937 random(23);
+  const auto between = [&random](double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random);
+  };
+  for (int n = 0; n < 40; ++n) {
     PipelineShape shape;
-    shape.ranks = p;
-    shape.micro_batches = 64;
-    shape.stored.assign(p, StoredBytes{1.0, 1.5, 0.1, 0.5, 0.0});
-    for (int r = 0; r < p; ++r) shape.room.push_back(p - r + 0.5);
+    shape.ranks = 2 + static_cast<int>(random() % 7);
+    shape.micro_batches = 4 * shape.ranks + static_cast<int>(random() % 32);
+    const double weight = between(0.1, 1.5);
+    const double after = between(1.0, 1.6);
+    for (int r = 0; r < shape.ranks; ++r) {
+      const double layers = between(0.4, 1.0);
+      const double backward = (after - 1.0) * layers;
+      shape.seconds.push_back({layers, layers, weight * layers});
+      shape.stored.push_back({layers, after * layers, 0.0, backward, 0.0});
+      shape.room.push_back((shape.ranks - r) * layers + backward + between(0.0, 0.3));
+    }
+    shape.cuts.assign(static_cast<std::size_t>(shape.ranks - 1), Cut(between(0.0, 0.3)));
     std::vector<TaskOrder> known = one_f_one_b_orders(shape, WarmUp::policy_a);
     for (TaskOrder& order : known) {
       TaskOrder apart;
@@ -255,10 +267,11 @@ TEST_CASE("no order is longer than 1F1B with W behind B where that fits", "[zero
       }
       order = apart;
     }
-    const double alternating = checked_makespan(shape, known);
-    CHECK(checked_makespan(shape, orders_of("auto", shape)) <= alternating);
+    INFO("n " << n << " p " << shape.ranks << " m " << shape.micro_batches);
+    const double most = checked_makespan(shape, known) * (1.0 + 1e-12);
+    CHECK(checked_makespan(shape, orders_of("auto", shape)) <= most);
     shape.effort = OrderEffort::sketch;
-    CHECK(checked_makespan(shape, orders_of("auto", shape)) <= alternating);
+    CHECK(checked_makespan(shape, orders_of("auto", shape)) <= most);
   }
 }
 
