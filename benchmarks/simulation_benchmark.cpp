@@ -2,9 +2,9 @@
 // uplinks.
 #include <benchmark/benchmark.h>
 
+#include "planners/judge/planned_orders.hpp"
 #include "planners/large_instances.hpp"
 #include "schedule/schedule.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 
 namespace {

@@ -12,9 +12,9 @@
 #include "export_plan/export_plan.hpp"
 #include "model/check.hpp"
 #include "plan/match.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "planning.hpp"
 #include "schedule/schedule.hpp"
-#include "simulate/order_options.hpp"
 
 namespace pptrain {
 namespace {
@@ -57,7 +57,7 @@ void run_export_plan(const Options& options) {
   const Instance instance = {profile, cluster, plan.global_batch_size, planned_ties(options, config, profile)};
   check_instance(instance, config.source);
   const TrainerKind& trainer = *trainer_kind(options.trainer);
-  const auto orders = [&] { return task_orders(plan, order_options(instance, plan)); };
+  const auto orders = [&] { return task_orders(plan, planned_order_options(instance, plan)); };
   const std::vector<ExportFile> files =
       export_plan({exported_job(trainer, config, model, options.plan), plan, cluster, orders}, trainer);
   make_folder(options.output);

@@ -14,11 +14,11 @@
 #include "model/model.hpp"
 #include "output.hpp"
 #include "planners/describe/describe.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "planning.hpp"
 #include "program/check.hpp"
 #include "program/trace.hpp"
 #include "schedule/schedule.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/read_order.hpp"
 #include "simulate/report.hpp"
 

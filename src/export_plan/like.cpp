@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "export_plan/grid.hpp"
 #include "model/check.hpp"
-#include "simulate/order_options.hpp"
+#include "planners/judge/planned_orders.hpp"
 
 namespace pptrain {
 namespace {
@@ -24,7 +24,7 @@ class ExportedPlans : public PlanRule {
   const TrainerKind& trainer() const override { return trainer_; }
 
   bool allows(const Instance& instance, const Plan& plan) const override {
-    const auto orders = [&] { return task_orders(plan, order_options(instance, plan)); };
+    const auto orders = [&] { return task_orders(plan, planned_order_options(instance, plan)); };
     return !misfit_of({job_, plan, instance.cluster, orders}, trainer_);
   }
 

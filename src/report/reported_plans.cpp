@@ -2,10 +2,10 @@
 
 #include "base/error.hpp"
 #include "cost/state_bytes.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "report/describe_plan.hpp"
 #include "report/numbers.hpp"
 #include "report/timeline.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 
 namespace pptrain {

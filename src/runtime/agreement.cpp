@@ -5,7 +5,7 @@
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "cost/transfer_forms.hpp"
-#include "simulate/order_options.hpp"
+#include "planners/judge/planned_orders.hpp"
 
 namespace pptrain {
 namespace {
@@ -29,7 +29,8 @@ std::string pack(const OrderOptions& options) {
                                  {"reduce", options.reduce_seconds},
                                  {"most_stored", options.most_stored},
                                  {"stored", stored},
-                                 {"room", options.room}};
+                                 {"room", options.room},
+                                 {"effort", static_cast<int>(options.effort)}};
   return packed.dump();
 }
 
@@ -46,6 +47,7 @@ OrderOptions unpack_orders(const std::string& text) {
   for (const auto& chunk : packed.at("stored"))
     options.stored.push_back({chunk.at(0), chunk.at(1), chunk.at(2), chunk.at(3), chunk.at(4)});
   options.room = packed.at("room").get<std::vector<double>>();
+  options.effort = static_cast<OrderEffort>(packed.at("effort").get<int>());
   return options;
 }
 
@@ -81,7 +83,7 @@ std::string from_rank_0(MPI_Comm world, Waiter& waiter, const Make& make) {
 }  // namespace
 
 OrderOptions agreed_order_options(MPI_Comm world, Waiter& waiter, const Instance& instance, const Plan& plan) {
-  return unpack_orders(from_rank_0(world, waiter, [&] { return pack(order_options(instance, plan)); }));
+  return unpack_orders(from_rank_0(world, waiter, [&] { return pack(planned_order_options(instance, plan)); }));
 }
 
 TransferForms agreed_forms(MPI_Comm world, Waiter& waiter, const Instance& instance, const Plan& plan) {

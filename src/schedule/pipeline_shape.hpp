@@ -58,9 +58,9 @@ double least_room(const std::vector<StoredBytes>& chunks);
 
 /// How long orders are searched that a schedule improves step by step.
 enum class OrderEffort {
-  sketch,  ///< as the first policies make them: no step improves them
-  brief,   ///< a quarter of the steps
-  full,    ///< as a job runs them
+  sketch,  ///< as the likely policies make them: no step improves them
+  brief,   ///< by the same policies, with a quarter of the steps
+  full,    ///< by all policies, with all steps
 };
 
 /// What a task order depends on: a pipeline of p ranks with V chunks each, and what its tasks cost.

@@ -224,9 +224,4 @@ OrderOptions order_options(const Instance& instance, const Plan& plan) {
   return order_options(instance, plan, programs, Prices(instance, plan, programs), cheapest_forms(instance, plan));
 }
 
-Programs planned_programs(const Instance& instance, const Plan& plan) {
-  return compile_training(plan, task_orders(plan, order_options(instance, plan)),
-                          {instance.ties, cheapest_forms(instance, plan)});
-}
-
 }  // namespace pptrain

@@ -21,7 +21,4 @@ OrderOptions order_options(const Instance& instance, const Plan& plan);
 OrderOptions order_options(const Instance& instance, const Plan& plan, const Programs& programs, const Prices& prices,
                            const TransferForms& forms);
 
-/// The programs that train the plan: in the order that these options give, transfers in the forms that cross soonest.
-Programs planned_programs(const Instance& instance, const Plan& plan);
-
 }  // namespace pptrain

@@ -8,8 +8,8 @@
 #include "base/error.hpp"
 #include "cluster/read.hpp"
 #include "cost/cost.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "program/check.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 
 namespace pptrain {

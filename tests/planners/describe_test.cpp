@@ -8,8 +8,8 @@
 #include "cost/instances.hpp"
 #include "planners/describe/describe_alternatives.hpp"
 #include "planners/describe/describe_summary.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "planners/search.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 

@@ -1,6 +1,9 @@
 // Plans simulated one after another, again, and in several threads.
+#include <algorithm>
 #include <thread>
 
+#include "cost/transfer_forms.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "planners/judge/simulated_plan.hpp"
 #include "planners/large_instances.hpp"
 #include "support/catch.hpp"
@@ -78,6 +81,58 @@ TEST_CASE("devices that one stands for cost a search next to nothing", "[planner
   CHECK(PlanSimulator(instance).of(plan).work < PlanSimulator::setup_cost(plan));
   std::swap(plan.stages[0].devices[0], plan.stages[1].devices[0]);  // no shift of the replicas leaves this as it is
   CHECK(PlanSimulator(instance).of(plan).work > PlanSimulator::setup_cost(plan));
+}
+
+/// Plans over uneven layers whose orders are searched.
+std::vector<Plan> searched_plans() {
+  std::vector<Plan> plans;
+  for (const ScheduleChoice& schedule :
+       {ScheduleChoice{"auto", 1, 0}, {"zb-h2", 1, 0}, {"auto", 2, 0}, {"zb-v", 2, 0}}) {
+    for (const int data : {2, 4, 8}) {
+      const std::vector<Interval> chunks = even_division(layers, schedule.virtual_stages * 16 / data);
+      if (std::ssize(chunks) <= layers) plans.push_back(uniform_plan(chunks, data, 1, batch, data, schedule));
+    }
+  }
+  return plans;
+}
+
+TEST_CASE("of orders that take more or less effort those count that the simulator finds fastest", "[planners]") {
+  const Cluster cluster = mixed_nodes(2, 8);
+  int won_by_less = 0;
+  for (const double spread : {0.2, 0.5, 0.8}) {
+    const Profile profile = blocks(layers, spread);
+    const Instance instance = {profile, cluster, batch};
+    for (const Plan& plan : searched_plans()) {
+      const TrainingSimulation simulation(instance, plan, {instance.ties, cheapest_forms(instance, plan)});
+      std::vector<double> seconds;
+      for (const OrderEffort effort : {OrderEffort::sketch, OrderEffort::brief, OrderEffort::full}) {
+        OrderOptions options = simulation.order_options();
+        options.effort = effort;
+        seconds.push_back(simulation.run(task_orders(plan, options)).makespan_seconds);
+      }
+      const double fastest = *std::min_element(seconds.begin(), seconds.end());
+      CHECK(PlanSimulator(instance).of(plan).iteration_seconds == fastest);
+      CHECK(simulation.run(task_orders(plan, planned_order_options(instance, plan))).makespan_seconds == fastest);
+      won_by_less += fastest < seconds.back() ? 1 : 0;
+    }
+  }
+  CHECK(won_by_less > 0);
+}
+
+TEST_CASE("a plan far above the best is given up with its sketch, and not remembered", "[planners]") {
+  const Profile profile = blocks(layers, 0.5);
+  const Cluster cluster = mixed_nodes(2, 8);
+  const Instance instance = {profile, cluster, batch};
+  for (const Plan& plan : searched_plans()) {
+    PlanSimulator simulator(instance);
+    const double seconds = PlanSimulator(instance).of(plan).iteration_seconds;
+    const SimulatedPlan given_up = simulator.against(plan, 0.8 * seconds);
+    CHECK(given_up.iteration_seconds >= seconds);
+    CHECK(given_up.effort == OrderEffort::sketch);
+    CHECK(!simulator.is_known(plan));
+    CHECK(simulator.against(plan, 1.2 * seconds).iteration_seconds == seconds);
+    CHECK(simulator.is_known(plan));
+  }
 }
 
 TEST_CASE("simulators in several threads give what one gives", "[planners]") {

@@ -6,11 +6,11 @@
 #include "planners/everything_free.hpp"
 #include "planners/frames/neighbours.hpp"
 #include "planners/frames/schedule_choices.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "planners/judge/simulated_plan.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
 #include "program/check.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 

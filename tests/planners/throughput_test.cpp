@@ -6,8 +6,8 @@
 #include "config/read.hpp"
 #include "cost/instances.hpp"
 #include "model/model.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "profile/analytic.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 

@@ -3,12 +3,12 @@
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
 #include "cost/transfer_forms.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "profile/from_files.hpp"
 #include "reference.hpp"
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/emulation/rehearsal.hpp"
 #include "runtime/profiler.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 #include "small_gpt2.hpp"
 #include "support/catch.hpp"
@@ -267,7 +267,7 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
     device = std::make_unique<EmulatedDevice>(MPI_COMM_WORLD, *emulated, plan, map, waiter);
     device->apply_to(options);
     options.forms = cheapest_forms(*emulated, plan);
-    options.orders = order_options(*emulated, plan);
+    options.orders = planned_order_options(*emulated, plan);
   }
   Session session(MPI_COMM_WORLD, config, model, plan, map, CoreUse::shared, options);
   for (const auto& part : session.device()->parts()) fill_random(part->parameters(), 1);

@@ -3,10 +3,11 @@
 // the machine's.
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "program/trace.hpp"
 #include "runtime/agreement.hpp"
 #include "runtime/execute/session.hpp"
-#include "simulate/order_options.hpp"
+#include "simulate/prices.hpp"
 #include "simulate/simulate.hpp"
 #include "small_gpt2.hpp"
 #include "support/catch.hpp"
@@ -102,7 +103,7 @@ Measured measured(const Case& c, const Job& job) {
   Waiter waiter(600.0, CoreUse::shared);
   SessionOptions options;
   options.orders = agreed_order_options(MPI_COMM_WORLD, waiter, job.instance, job.plan);
-  CHECK(options.orders == order_options(job.instance, job.plan));
+  CHECK(options.orders == planned_order_options(job.instance, job.plan));
   options.layers = [&](const Layer& layer, ChunkId chunk, LayerContext& context) {
     const bool is_end = layer.reads_samples() || layer.computes_loss();
     return std::make_unique<WaitingLayer>(make_layer(layer, chunk, context), layer, context,

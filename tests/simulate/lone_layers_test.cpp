@@ -7,6 +7,7 @@
 #include "cost/transfer_forms.hpp"
 #include "model/check.hpp"
 #include "plan/match.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "profile/analytic.hpp"
 #include "program/check.hpp"
 #include "program/model_ties.hpp"

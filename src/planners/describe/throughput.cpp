@@ -8,6 +8,7 @@
 #include "cost/stage_time.hpp"
 #include "cost/transfer_forms.hpp"
 #include "model/model.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "simulate/training_simulation.hpp"
 
 namespace pptrain {
@@ -57,7 +58,8 @@ void add_seconds(const Instance& instance, const Plan& plan, std::vector<UseOfDe
     return;
   }
   const TrainingSimulation simulation(instance, plan, {instance.ties, cheapest_forms(instance, plan)});
-  for (const SimulatedDevice& device : simulation.run(task_orders(plan, simulation.order_options())).devices) {
+  for (const SimulatedDevice& device :
+       simulation.run(task_orders(plan, planned_order_options(instance, plan))).devices) {
     uses[device.device.index()].busy_seconds = device.busy_seconds;
     uses[device.device.index()].waiting_seconds = device.communication_seconds;
   }

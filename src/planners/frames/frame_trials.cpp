@@ -25,19 +25,9 @@ std::vector<TriedPlan> FrameTrials::simulated(const std::vector<Plan>& plans, do
 
 TriedPlan FrameTrials::simulated(PlanSimulator& simulator, const Plan& plan, double best) {
   if (!simulator.can(plan)) return {plan, infinity, ""};
-  double work = 0.0;
-  const auto tried = [&](const SimulatedPlan& result) -> TriedPlan {
-    if (result.why_not.empty()) return {plan, result.iteration_seconds, "", work};
-    return {plan, result.iteration_seconds, result.why_not, work, result.peak_bytes};
-  };
-  if (PlanSimulator::has_sketch(plan)) {
-    const SimulatedPlan sketch = simulator.sketched(plan);
-    work = sketch.work;
-    if (!sketch.why_not.empty() || least_of_sketch * sketch.iteration_seconds >= best) return tried(sketch);
-  }
-  const SimulatedPlan& result = simulator.of(plan);
-  work += result.work;
-  return tried(result);
+  const SimulatedPlan result = simulator.against(plan, best);
+  if (result.why_not.empty()) return {plan, result.iteration_seconds, "", result.work};
+  return {plan, result.iteration_seconds, result.why_not, result.work, result.peak_bytes};
 }
 
 }  // namespace pptrain

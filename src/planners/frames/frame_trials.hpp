@@ -19,9 +19,6 @@ struct TriedPlan {
   std::vector<double> peak_bytes = {};  ///< by device, where the plan does not fit
 };
 
-/// What the search for an order may take off a sketch, as a factor of its seconds.
-constexpr double least_of_sketch = 0.95;
-
 /// On how many threads frames and steps are simulated: as many as the restrictions say, or the process has cores.
 int threads_of(const Restrictions& restrictions);
 
@@ -30,8 +27,8 @@ class FrameTrials {
  public:
   FrameTrials(const SearchSpace& space, int threads);
 
-  /// The plans in their order, which is searched briefly. Orders are searched of those alone whose sketch takes hardly
-  /// longer than `best`, in seconds, or less.
+  /// The plans in orders that are searched briefly, and only sketched where the plan hardly takes less than `best`
+  /// seconds.
   std::vector<TriedPlan> simulated(const std::vector<Plan>& plans, double best);
 
  private:

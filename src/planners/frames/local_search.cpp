@@ -81,9 +81,9 @@ bool LocalSearch::begin(const KnownPlans& visited, TriedPlan& plan) {
   return has_own_order(plan) && !visited.find(plan.plan);
 }
 
-/// Simulates the plan in its own order where only a sketch of it was; whether it still fits.
+/// Simulates the plan in its own orders where only a sketch of them was; whether it still fits.
 bool LocalSearch::has_own_order(TriedPlan& plan) {
-  if (!PlanSimulator::has_sketch(plan.plan) || !simulator_->can(plan.plan)) return true;
+  if (!PlanSimulator::searches_orders(plan.plan) || !simulator_->can(plan.plan)) return true;
   const SimulatedPlan& result = simulator_->of(plan.plan);
   pay(result);
   plan.seconds = result.why_not.empty() ? result.iteration_seconds : infinity;
@@ -117,16 +117,8 @@ bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order) 
     pay(result);
     if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * most_in_order) return false;
   }
-  if (PlanSimulator::has_sketch(step)) {
-    const SimulatedPlan sketch = simulator_->sketched(step);
-    pay(sketch);
-    if (!sketch.why_not.empty() || least_of_sketch * sketch.iteration_seconds >= plan.seconds) {
-      remember(step, sketch);
-      return false;
-    }
-  }
   if (!can_pay(0.0)) return false;
-  const SimulatedPlan& result = simulator_->of(step);
+  const SimulatedPlan result = simulator_->against(step, plan.seconds);
   pay(result);
   remember(step, result);
   if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;

@@ -110,12 +110,7 @@ class SimulatedSearch {
     if (leaders_.size() > num_leaders()) leaders_.resize(num_leaders());
     add_schedules_beside(improve_leaders(LocalSearch::Kind::all, leader_work(), OrderEffort::brief));
     race_.forget();  // plans of thousands of devices fill hundreds of megabytes
-    const Plan before = *best_;
-    climb_cuts();
-    if (!same_plan(before, *best_)) {
-      leaders_ = {{*best_, seconds_}};
-      add_schedules_beside(improve_leaders(LocalSearch::Kind::schedules, leader_work(), OrderEffort::full));
-    }
+    climb();
     for (Beside& beside : outcome.beside) {
       if (beside.plan && known(*beside.plan)) predict_by_simulation(simulator_, *beside.plan);
       if (beside.plan) predict_by_larger_form(*beside.plan);
@@ -136,6 +131,20 @@ class SimulatedSearch {
       offer(leaders_[i].plan, leaders_[i].seconds);
     }
     return searches;
+  }
+
+  /// Moves cuts of the best plans and then looks at other schedules, again where another one is better.
+  void climb() {
+    constexpr int most_rounds = 3;
+    for (int round = 0; round < most_rounds; ++round) {
+      const Plan before = *best_;
+      climb_cuts();
+      if (same_plan(before, *best_)) return;
+      leaders_ = {{*best_, seconds_}};
+      const ScheduleChoice schedule = best_->schedule;
+      add_schedules_beside(improve_leaders(LocalSearch::Kind::schedules, leader_work(), OrderEffort::full));
+      if (best_->schedule == schedule) return;
+    }
   }
 
   /// Compares the best leaders by the orders in which a job runs them, since so far orders were searched briefly, and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/infinity.hpp"
 #include "cost/bubble.hpp"
 #include "cost/transfer_forms.hpp"
 
@@ -10,6 +11,22 @@ namespace {
 
 /// Orders of so many tasks are kept for plans with the same times and memory, some 50 MB.
 constexpr std::size_t most_kept_tasks = 4'000'000;
+
+constexpr double work_per_scheduled = 0.03;  // tasks simulated in the time in which orders have one more task
+
+/// What more effort leaves of the time that orders take, at least: beside sketches in nine cases of ten, beside brief
+/// searches in the mean (tests/schedule/zero_bubble_test.cpp).
+double least_of(OrderEffort effort) {
+  if (effort == OrderEffort::sketch) return 0.95;
+  return effort == OrderEffort::brief ? 0.995 : 1.0;
+}
+
+bool fits(const SimulatedPlan& result) { return result.why_not.empty(); }
+
+bool is_faster(const SimulatedPlan& result, const SimulatedPlan& other) {
+  if (fits(result) != fits(other)) return fits(result);
+  return result.iteration_seconds < other.iteration_seconds;
+}
 
 }  // namespace
 
@@ -59,32 +76,63 @@ double PlanSimulator::setup_cost(const Plan& plan, int representatives) {
   return per_device * plan.num_devices() + per_chunk * representatives * plan.schedule.virtual_stages;
 }
 
-bool PlanSimulator::has_sketch(const Plan& plan) {
+bool PlanSimulator::searches_orders(const Plan& plan) {
   return schedule_kind(plan.schedule.name).search != OrderSearch::none;
 }
-
-SimulatedPlan PlanSimulator::sketched(const Plan& plan) { return run(plan, orders_of(plan, OrderEffort::sketch)); }
 
 bool PlanSimulator::can(const Plan& plan) { return is_known(plan) || tasks(plan) <= most_simulated_tasks; }
 
 const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
+  if (!is_known(plan)) against(plan, infinity);
+  return *known(plan);
+}
+
+SimulatedPlan PlanSimulator::against(const Plan& plan, double best) {
   if (const SimulatedPlan* result = known(plan)) return *result;
-  SimulatedPlan result = run(plan, orders_of(plan, effort_));
+  bool ended_early = false;
+  SimulatedPlan result = in_fastest_orders(plan, best, ended_early);
+  if (ended_early) return result;
   known_.add(plan);
   return results_.emplace_back(std::move(result));
 }
 
+SimulatedPlan PlanSimulator::in_fastest_orders(const Plan& plan, double best, bool& ended_early) {
+  if (!searches_orders(plan)) return run(plan, orders_of(plan, most_effort_));
+  SimulatedPlan fastest;
+  std::vector<TaskOrder> its_orders;
+  double work = 0.0;
+  for (const OrderEffort effort : {OrderEffort::sketch, OrderEffort::brief, OrderEffort::full}) {
+    if (effort > most_effort_ || ended_early) break;
+    const FoundOrders& found = orders_of(plan, effort);
+    if (found.orders == its_orders) {
+      work += work_per_scheduled * static_cast<double>(found.work);
+      continue;
+    }
+    SimulatedPlan result = run(plan, found);
+    work += result.work;
+    if (effort == OrderEffort::sketch || is_faster(result, fastest)) {
+      fastest = std::move(result);
+      fastest.effort = effort;
+      its_orders = found.orders;
+    }
+    const bool hopeless = !fits(fastest) || least_of(effort) * fastest.iteration_seconds >= best;
+    ended_early = best < infinity && hopeless && effort < most_effort_;
+  }
+  fastest.work = work;
+  return fastest;
+}
+
 SimulatedPlan PlanSimulator::in_order_of(const Plan& parent, const Plan& plan) {
-  return run(plan, {orders_of(parent, effort_).orders, 0});
+  const SimulatedPlan* result = known(parent);
+  return run(plan, {orders_of(parent, result != nullptr ? result->effort : most_effort_).orders, 0});
 }
 
 SimulatedPlan PlanSimulator::run(const Plan& plan, const FoundOrders& orders) {
-  constexpr double per_scheduled = 0.03;  // tasks simulated in the time in which an order has one more task
   const TrainingSimulation& simulated = prepared(plan);
   const Simulation simulation = simulated.run(orders.orders);
   SimulatedPlan result;
   result.work = tasks(plan) + setup_cost(plan, simulated.num_representatives()) +
-                per_scheduled * static_cast<double>(orders.work);
+                work_per_scheduled * static_cast<double>(orders.work);
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
   result.bubble_fraction =
       stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);

@@ -11,11 +11,11 @@
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "planners/given_plan.hpp"
+#include "planners/judge/planned_orders.hpp"
 #include "planners/published/amp/uniform_search.hpp"
 #include "planners/reference/choices.hpp"
 #include "planners/reference/run_planner.hpp"
 #include "profile/analytic.hpp"
-#include "simulate/order_options.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 
