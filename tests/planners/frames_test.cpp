@@ -88,6 +88,35 @@ TEST_CASE("the order of auto fits with several chunks where 1F1B has room", "[pl
   CHECK(fitting > 3);
 }
 
+TEST_CASE("where short memory makes stages uneven, frames that compute F again are looked at too", "[planners]") {
+  const Profile profile = blocks(32, 0.0);
+  const Restrictions free = everything_free();
+  int uneven = 0;
+  for (double memory = 1e9; memory < 4e9; memory += 0.1e9) {
+    Cluster cluster = mixed_nodes(4, 8);
+    for (DeviceKind& kind : cluster.device_kinds) kind.memory = memory;
+    const Instance instance = {profile, cluster, 64};
+    const SearchSpace space = {instance, free};
+    FrameTables tables(instance);
+    Site site = {"the V100s", {}};
+    for (int d = 0; d < 16; ++d) site.devices.emplace_back(d);
+    const PlacedShape placed(instance, meshes_of(site, {{8, 2, 1}}), ZeroGroup::replicas);
+    const FrameCosts costs(instance, tables, placed, 2);
+    double without = infinity;
+    double with = infinity;
+    for (const FrameDivision& division : FrameDivider(space, costs, infinity).others()) {
+      if (division.schedule != ScheduleChoice{"auto", 1, 0}) continue;
+      double& least = division.rule == 0 ? without : with;
+      least = std::min(least, division.bound);
+    }
+    if (without == infinity || without <= 1.2 * costs.least_seconds(false)) continue;
+    CAPTURE(memory);
+    CHECK(with < infinity);
+    ++uneven;
+  }
+  CHECK(uneven > 0);
+}
+
 /// All divisions of layers into so many chunks.
 std::vector<std::vector<Interval>> all_divisions(int layers, int chunks) {
   if (chunks == 1) return {{{0, layers}}};

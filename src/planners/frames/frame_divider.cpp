@@ -24,6 +24,7 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
       schedules_(frame_schedules(space, costs.placed().num_stages())),
       rules_(recompute_rules(space.restrictions)),
       zeros_(zero_stages(space.restrictions, costs.placed())),
+      even_seconds_(costs.least_seconds(false)),
       recomputing_seconds_(costs.least_seconds(true)) {
   const std::vector<NodeGroup>& groups = space.instance.cluster.groups;
   shares_cores_ =
@@ -49,22 +50,25 @@ std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
 }
 
 /// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
-/// least. Orders that memory makes shorter are looked at with stage 2 too where ZeRO is needed at all. Small clusters
-/// look at everything.
+/// least, or with stages so uneven, for want of memory, that they take much longer than even ones. Orders that memory
+/// makes shorter are looked at with stage 2 too where ZeRO is needed at all. Small clusters look at everything.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   if (is_small(space_.instance)) return from_all(schedule, rule, zero);
   const std::size_t strongest = zeros_.size() - 1;
+  constexpr double uneven = 1.1;  // of the seconds that even stages take at least
   for (; rule < rules_.size(); ++rule, zero = 0) {
     if (rules_[rule] == RecomputeRule::full && recomputing_seconds_ >= limit_) continue;
     // No ZeRO stage fits where the strongest one does not.
     if (zero < strongest && !add(schedule, rule, strongest, Keep::nearest)) continue;
     const std::size_t weakest = zero;
     for (; zero < zeros_.size(); ++zero) {
-      if (!add(schedule, rule, zero)) continue;
+      const std::optional<double> seconds = add(schedule, rule, zero);
+      if (!seconds) continue;
       const bool any_stronger = zero + 1 < zeros_.size();
       if (zeros_[zero] == 1 && zero > weakest && any_stronger && uses_memory(schedule)) add(schedule, rule, zero + 1);
-      if (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger)) return;
-      if (zeros_[zero] > 1) break;
+      const bool is_even = *seconds <= uneven * even_seconds_;
+      if (is_even && (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger))) return;
+      if (zeros_[zero] >= 1) break;
     }
   }
 }
@@ -87,23 +91,24 @@ void FrameDivider::divide(ScheduledCost& cost, std::vector<Interval>& known) {
   if (cost.of(other).below(least)) known = std::move(other);
 }
 
-/// Whether the frame fits by the closed form.
-bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep) {
+/// Seconds that the frame takes at least, where it fits by the closed form.
+std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep) {
   constexpr double per_frame = 2.0;    // tasks simulated in the time that preparing a frame takes
   constexpr double per_costed = 0.25;  // and costing one division of it
   work_ += per_frame;
   ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
-  if (limit_ < infinity && !cost.may_fit()) return false;  // else the plan that lacks least is told
+  if (limit_ < infinity && !cost.may_fit()) return std::nullopt;  // else the plan that lacks least is told
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
-  std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement}];
+  std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement, zeros_[zero] > 1}];
   divide(cost, known);
   known = with_allowed_cuts(space_.restrictions.rule.get(), std::move(known));
-  if (known.empty()) return true;  // nothing that saves more memory has other cuts
+  if (known.empty()) return 0.0;  // nothing that saves more memory has other cuts
   work_ += per_costed * static_cast<double>(cost.num_costed());
   const ScheduledCost::Cost least = cost.of(known);
   const bool fits = least.overrun == 0.0;
-  if (fits && keep == Keep::nearest) return fits;
-  if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return fits;
+  const std::optional<double> seconds = fits ? std::optional(least.seconds) : std::nullopt;
+  if (fits && keep == Keep::nearest) return seconds;
+  if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return seconds;
   FrameDivision made = {least.seconds, least.seconds + least.waits, schedule, rule, zero, known, {}};
   for (int s = 0; s < costs_.placed().num_stages(); ++s) made.recompute.push_back(cost.recompute_of(s));
   if (fits) {
@@ -120,7 +125,7 @@ bool FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::si
     nearest_ = std::move(made);
     least_overrun_ = least.overrun;
   }
-  return fits;
+  return seconds;
 }
 
 Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivision& division) {

@@ -49,7 +49,7 @@ class FrameDivider {
   static void divide(ScheduledCost& cost, std::vector<Interval>& known);
   /// Keeps a division that fits, or only what comes nearest to fitting.
   enum class Keep { fitting, nearest };
-  bool add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep = Keep::fitting);
+  std::optional<double> add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep = Keep::fitting);
 
   const SearchSpace& space_;
   const FrameCosts& costs_;
@@ -57,9 +57,10 @@ class FrameDivider {
   std::vector<ScheduleChoice> schedules_;
   std::vector<RecomputeRule> rules_;
   std::vector<int> zeros_;
+  double even_seconds_;         ///< no division takes less
   double recomputing_seconds_;  ///< no division takes less where all layers are computed again
   bool shares_cores_ = false;
-  std::map<std::tuple<bool, int, ChunkPlacement>, std::vector<Interval>> divisions_;  // where the next one starts
+  std::map<std::tuple<bool, int, ChunkPlacement, bool>, std::vector<Interval>> divisions_;  // where the next one starts
   std::vector<FrameDivision> made_;
   std::optional<FrameDivision> nearest_;
   double least_overrun_ = infinity;
