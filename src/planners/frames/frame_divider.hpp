@@ -49,7 +49,8 @@ class FrameDivider {
   static void divide(ScheduledCost& cost, std::vector<Interval>& known);
   /// Keeps a division that fits, or only what comes nearest to fitting.
   enum class Keep { fitting, nearest };
-  std::optional<double> add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep = Keep::fitting);
+  std::optional<double> add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero,
+                            Keep keep = Keep::fitting);
 
   const SearchSpace& space_;
   const FrameCosts& costs_;
