@@ -91,6 +91,8 @@ TEST_CASE("the order of auto fits with several chunks where 1F1B has room", "[pl
 TEST_CASE("where short memory makes stages uneven, frames that compute F again are looked at too", "[planners]") {
   const Profile profile = blocks(32, 0.0);
   const Restrictions free = everything_free();
+  Restrictions divided = free;
+  divided.zero_stage = 3;
   int uneven = 0;
   for (double memory = 1e9; memory < 4e9; memory += 0.1e9) {
     Cluster cluster = mixed_nodes(4, 8);
@@ -102,16 +104,24 @@ TEST_CASE("where short memory makes stages uneven, frames that compute F again a
     for (int d = 0; d < 16; ++d) site.devices.emplace_back(d);
     const PlacedShape placed(instance, meshes_of(site, {{8, 2, 1}}), ZeroGroup::replicas);
     const FrameCosts costs(instance, tables, placed, 2);
-    double without = infinity;
-    double with = infinity;
-    for (const FrameDivision& division : FrameDivider(space, costs, infinity).others()) {
-      if (division.schedule != ScheduleChoice{"auto", 1, 0}) continue;
-      double& least = division.rule == 0 ? without : with;
-      least = std::min(least, division.bound);
-    }
-    if (without == infinity || without <= 1.2 * costs.least_seconds(false)) continue;
+    // Layers of the largest stage of the order of auto, without recomputation.
+    const auto largest = [&](const SearchSpace& asked, bool& recomputes) {
+      std::int64_t most = 0;
+      for (const FrameDivision& division : FrameDivider(asked, costs, infinity).others()) {
+        if (division.schedule != ScheduleChoice{"auto", 1, 0}) continue;
+        recomputes = recomputes || division.rule > 0;
+        if (division.rule > 0) continue;
+        for (const Interval& layers : division.chunks) most = std::max(most, layers.size());
+      }
+      return most;
+    };
+    bool recomputes = false;
+    bool unused = false;
+    const std::int64_t own = largest(space, recomputes);
+    const std::int64_t roomy = largest({instance, divided}, unused);
+    if (own == 0 || 5 * own < 6 * roomy) continue;
     CAPTURE(memory);
-    CHECK(with < infinity);
+    CHECK(recomputes);
     ++uneven;
   }
   CHECK(uneven > 0);

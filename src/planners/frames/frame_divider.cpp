@@ -24,7 +24,6 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
       schedules_(frame_schedules(space, costs.placed().num_stages())),
       rules_(recompute_rules(space.restrictions)),
       zeros_(zero_stages(space.restrictions, costs.placed())),
-      even_seconds_(costs.least_seconds(false)),
       recomputing_seconds_(costs.least_seconds(true)) {
   const std::vector<NodeGroup>& groups = space.instance.cluster.groups;
   shares_cores_ =
@@ -50,24 +49,25 @@ std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
 }
 
 /// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
-/// least, or with stages so uneven, for want of memory, that they take much longer than even ones. Orders that memory
-/// makes shorter are looked at with stage 2 too where ZeRO is needed at all. Small clusters look at everything.
+/// least, or with a slowest stage that takes much longer than where the strongest ZeRO stage makes room. Orders that
+/// memory makes shorter are looked at with stage 2 too where ZeRO is needed at all. Small clusters look at everything.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   if (is_small(space_.instance)) return from_all(schedule, rule, zero);
   const std::size_t strongest = zeros_.size() - 1;
-  constexpr double uneven = 1.1;  // of the seconds that even stages take at least
+  constexpr double much_longer = 1.1;
   for (; rule < rules_.size(); ++rule, zero = 0) {
     if (rules_[rule] == RecomputeRule::full && recomputing_seconds_ >= limit_) continue;
     // No ZeRO stage fits where the strongest one does not.
-    if (zero < strongest && !add(schedule, rule, strongest, Keep::nearest)) continue;
+    std::optional<double> roomy;
+    if (zero < strongest && !(roomy = add(schedule, rule, strongest, Keep::nearest))) continue;
     const std::size_t weakest = zero;
     for (; zero < zeros_.size(); ++zero) {
-      const std::optional<double> seconds = add(schedule, rule, zero);
-      if (!seconds) continue;
+      const std::optional<double> slowest = add(schedule, rule, zero);
+      if (!slowest) continue;
       const bool any_stronger = zero + 1 < zeros_.size();
       if (zeros_[zero] == 1 && zero > weakest && any_stronger && uses_memory(schedule)) add(schedule, rule, zero + 1);
-      const bool is_even = *seconds <= uneven * even_seconds_;
-      if (is_even && (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger))) return;
+      const bool has_room = !roomy || *slowest <= much_longer * *roomy;
+      if (has_room && (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger))) return;
       if (zeros_[zero] >= 1) break;
     }
   }
@@ -91,7 +91,7 @@ void FrameDivider::divide(ScheduledCost& cost, std::vector<Interval>& known) {
   if (cost.of(other).below(least)) known = std::move(other);
 }
 
-/// Seconds that the frame takes at least, where it fits by the closed form.
+/// Seconds of all micro-batches on the slowest stage, where the frame fits by the closed form.
 std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep) {
   constexpr double per_frame = 2.0;    // tasks simulated in the time that preparing a frame takes
   constexpr double per_costed = 0.25;  // and costing one division of it
@@ -106,9 +106,11 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
   work_ += per_costed * static_cast<double>(cost.num_costed());
   const ScheduledCost::Cost least = cost.of(known);
   const bool fits = least.overrun == 0.0;
-  const std::optional<double> seconds = fits ? std::optional(least.seconds) : std::nullopt;
-  if (fits && keep == Keep::nearest) return seconds;
-  if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return seconds;
+  std::optional<double> slowest;
+  for (int s = 0; fits && s < costs_.placed().num_stages(); ++s)
+    slowest = std::max(slowest.value_or(0.0), cost.least_seconds(s, known));
+  if (fits && keep == Keep::nearest) return slowest;
+  if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return slowest;
   FrameDivision made = {least.seconds, least.seconds + least.waits, schedule, rule, zero, known, {}};
   for (int s = 0; s < costs_.placed().num_stages(); ++s) made.recompute.push_back(cost.recompute_of(s));
   if (fits) {
@@ -125,7 +127,7 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
     nearest_ = std::move(made);
     least_overrun_ = least.overrun;
   }
-  return seconds;
+  return slowest;
 }
 
 Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivision& division) {

@@ -58,7 +58,6 @@ class FrameDivider {
   std::vector<ScheduleChoice> schedules_;
   std::vector<RecomputeRule> rules_;
   std::vector<int> zeros_;
-  double even_seconds_;         ///< no division takes less
   double recomputing_seconds_;  ///< no division takes less where all layers are computed again
   bool shares_cores_ = false;
   std::map<std::tuple<bool, int, ChunkPlacement, bool>, std::vector<Interval>> divisions_;  // where the next one starts
