@@ -133,12 +133,14 @@ class SimulatedSearch {
     return searches;
   }
 
-  /// Moves cuts of the best plans and then looks at other schedules, again where another one is better.
+  /// Moves cuts of the best plans and then looks at other schedules, again and with less work where another one is
+  /// better.
   void climb() {
     constexpr int most_rounds = 3;
-    for (int round = 0; round < most_rounds; ++round) {
+    double work = climb_work(*best_);
+    for (int round = 0; round < most_rounds; ++round, work /= 4.0) {
       const Plan before = *best_;
-      climb_cuts();
+      climb_cuts(work);
       if (same_plan(before, *best_)) return;
       leaders_ = {{*best_, seconds_}};
       const ScheduleChoice schedule = best_->schedule;
@@ -148,8 +150,8 @@ class SimulatedSearch {
   }
 
   /// Compares the best leaders by the orders in which a job runs them, since so far orders were searched briefly, and
-  /// moves their cuts for as long as that helps, since the work of a leader may have ended before.
-  void climb_cuts() {
+  /// moves their cuts for as long as that helps and there is work, since that of a leader may have ended before.
+  void climb_cuts(double work) {
     constexpr std::size_t most_compared = 16;
     constexpr std::size_t most_climbed = 2;
     leaders_.insert(leaders_.begin(), {*best_, seconds_});  // which stays the best of equals
@@ -165,7 +167,7 @@ class SimulatedSearch {
     seconds_ = leaders_.front().seconds;
     best_ = leaders_.front().plan;
     if (leaders_.size() > most_climbed) leaders_.resize(most_climbed);
-    improve_leaders(LocalSearch::Kind::cuts, climb_work(*best_), OrderEffort::full);
+    improve_leaders(LocalSearch::Kind::cuts, work, OrderEffort::full);
   }
 
   /// Drops leaders that differ from one before them in their ZeRO stage alone and take the same time: steps lead there.
