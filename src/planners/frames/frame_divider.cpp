@@ -99,7 +99,7 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
   ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
   if (limit_ < infinity && !cost.may_fit()) return std::nullopt;  // else the plan that lacks least is told
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
-  std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement, zeros_[zero] > 1}];
+  std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement}];
   divide(cost, known);
   known = with_allowed_cuts(space_.restrictions.rule.get(), std::move(known));
   if (known.empty()) return 0.0;  // nothing that saves more memory has other cuts

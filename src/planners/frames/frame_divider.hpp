@@ -60,7 +60,7 @@ class FrameDivider {
   std::vector<int> zeros_;
   double recomputing_seconds_;  ///< no division takes less where all layers are computed again
   bool shares_cores_ = false;
-  std::map<std::tuple<bool, int, ChunkPlacement, bool>, std::vector<Interval>> divisions_;  // where the next one starts
+  std::map<std::tuple<bool, int, ChunkPlacement>, std::vector<Interval>> divisions_;  // where the next one starts
   std::vector<FrameDivision> made_;
   std::optional<FrameDivision> nearest_;
   double least_overrun_ = infinity;
