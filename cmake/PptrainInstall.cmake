@@ -27,7 +27,8 @@ install(FILES ${_made}/${PROJECT_VERSION} DESTINATION ${_share}/modulefiles/pptr
 set(PPTRAIN_PUBLIC_HEADERS base/error.hpp base/log.hpp base/stop.hpp base/units.hpp config/read.hpp cluster/read.hpp
   profile/profile.hpp profile/from_files.hpp profile/analytic.hpp plan/plan.hpp program/check.hpp program/trace.hpp
   cost/cost.hpp schedule/schedule.hpp simulate/order_options.hpp simulate/report.hpp simulate/simulate.hpp
-  planners/describe/describe.hpp planners/given_plan.hpp planners/ask/restrictions.hpp planners/search.hpp)
+  planners/describe/describe.hpp planners/given_plan.hpp planners/judge/planned_orders.hpp
+  planners/ask/restrictions.hpp planners/search.hpp)
 install(CODE "set(SOURCE \"${PROJECT_SOURCE_DIR}/src\")
 set(HEADERS \"${PPTRAIN_PUBLIC_HEADERS}\")
 set(MADE \"${_made}/include\")

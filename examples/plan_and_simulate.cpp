@@ -6,9 +6,9 @@
 #include <pptrain/base/error.hpp>
 #include <pptrain/cluster/read.hpp>
 #include <pptrain/plan/plan.hpp>
+#include <pptrain/planners/judge/planned_orders.hpp>
 #include <pptrain/planners/search.hpp>
 #include <pptrain/profile/profile.hpp>
-#include <pptrain/simulate/order_options.hpp>
 #include <pptrain/simulate/simulate.hpp>
 #include <string>
 
