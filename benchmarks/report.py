@@ -104,7 +104,7 @@ def planners(result):
     rows = [[planner] + [cells.get((planner, job), "") for job in jobs] for planner in names]
     return "CPU seconds of a search, one thread, with the alternatives printed beside its plan, peak resident memory, " \
         "the predicted iteration and, in brackets, how many times the lower bound that is; `stopped`: the best so " \
-        "far after 30 s of wall time, the default of `[planner] time_limit`. The first instance is AMP's heterogeneous cluster, the " \
+        "far, of `auto` when its work was spent, of planners of papers after 30 s of wall time, the default of `[planner] time_limit`. The first instance is AMP's heterogeneous cluster, the " \
         "second the same with four times the nodes of four times the devices; the others mix v100 and t4 nodes, and all " \
         "their layers differ (`tests/planners/large_instances.hpp`).\n\n" + \
         table(["planner"] + jobs, rows) + ("\n\n" + simulated_plans(simulated) if simulated else "")
