@@ -39,8 +39,8 @@ Usage: ./bootstrap.sh COMMAND
                                  (default: these); also papers, which plans published experiments and writes docs/papers.md,
                                  published [--fit], which grades predictions of published runs in docs/profiles.md,
                                  emulation, which rehearses some of them on 16 ranks and adds to it, freedom, which says
-                                 whether keys that somebody types beat auto, sweep, which times 50 points of one, and
-                                 building, which does in a fresh clone without caches what a newcomer does
+                                 whether keys that somebody types beat auto, sweep, which times a sweep of 50 points,
+                                 and building, which does in a fresh clone without caches what a newcomer does
   fuzz [SECONDS]                 build the fuzzers of the file formats and run each (default: 15 s)
   style                          check format and style of all tracked files
   tidy [FILE ...]                run clang-tidy over src/ and apps/

@@ -17,7 +17,6 @@ def main():
     taken = measure.run(command)
     points = len(CLUSTERS) * len(BATCHES)
     print("{} points of 64 devices: {wall:.1f} s, {cpu:.0f} CPU s".format(points, **taken))
-    measure.save("sweep", [{"points": points, "seconds": taken["wall"], "cpu_seconds": taken["cpu"]}])
 
 
 if __name__ == "__main__":

@@ -60,14 +60,19 @@ TEST_CASE("no plan of a frame takes less than the frame's bound", "[planners]") 
   }
 }
 
+/// The cluster with so many bytes on each device.
+Cluster with_memory(Cluster cluster, double memory) {
+  for (DeviceKind& kind : cluster.device_kinds) kind.memory = memory;
+  return cluster;
+}
+
 TEST_CASE("the order of auto fits with several chunks where 1F1B has room", "[planners]") {
   const Profile profile = blocks(16, 0.0);
   const Restrictions free = everything_free();
   const std::vector<Interval> chunks = even_division(16, 8);
   int fitting = 0;
   for (double memory = 3.5e9; memory < 4.5e9; memory += 0.05e9) {
-    Cluster cluster = mixed_nodes(2, 4);
-    for (DeviceKind& kind : cluster.device_kinds) kind.memory = memory;
+    const Cluster cluster = with_memory(mixed_nodes(2, 4), memory);
     const Instance instance = {profile, cluster, 64};
     const SearchSpace space = {instance, free};
     FrameTables tables(instance);
@@ -95,8 +100,7 @@ TEST_CASE("where short memory makes stages uneven, frames that compute F again a
   divided.zero_stage = 3;
   int uneven = 0;
   for (double memory = 1e9; memory < 4e9; memory += 0.1e9) {
-    Cluster cluster = mixed_nodes(4, 8);
-    for (DeviceKind& kind : cluster.device_kinds) kind.memory = memory;
+    const Cluster cluster = with_memory(mixed_nodes(4, 8), memory);
     const Instance instance = {profile, cluster, 64};
     const SearchSpace space = {instance, free};
     FrameTables tables(instance);

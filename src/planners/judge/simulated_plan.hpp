@@ -17,7 +17,7 @@ namespace pptrain {
 
 /// What the simulator says of a plan in the orders of its schedule. Where orders are searched, those of every
 /// `OrderEffort` are simulated, and the fastest that fit count: `replay`, by which a search goes, knows little of
-/// links, and orders that take equally long by it differ by a percent in the simulator.
+/// links, and orders that take equally long by it differ in the simulator.
 struct SimulatedPlan {
   double iteration_seconds = 0.0;  ///< makespan, or what shared cores allow where that is more
   double bubble_fraction = 0.0;
@@ -70,6 +70,7 @@ class PlanSimulator {
   const FoundOrders& orders_of(const Plan& plan, OrderEffort effort);
   const SimulatedPlan* known(const Plan& plan) const;
   TrainingSimulation& prepared(const Plan& plan);
+  /// The plan in the fastest orders of efforts from the least on; ends early as `against` says.
   SimulatedPlan in_fastest_orders(const Plan& plan, double best, bool& ended_early);
   SimulatedPlan run(const Plan& plan, const FoundOrders& orders);
 
