@@ -104,7 +104,8 @@ std::vector<FrameCosts::UplinkLoad> busiest(const LoadsByUplink& loads) {
                       [](double x, double y) { return x >= y; });
   };
   std::vector<FrameCosts::UplinkLoad> all;
-  for (const auto& [owner, load] : loads) {
+  for (const auto& entry : loads) {
+    const FrameCosts::UplinkLoad& load = entry.second;
     if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return covers(other, load); })) continue;
     std::erase_if(all, [&](const auto& other) { return covers(load, other); });
     all.push_back(load);
