@@ -25,9 +25,18 @@
 namespace pptrain {
 namespace {
 
+/// A plan says whose execution was predicted, where that is not pptrain's.
+void warn_of_execution(const Plan& plan, const Profile& profile, const std::string& source) {
+  if (!plan.predicted || plan.predicted->like == profile.like) return;
+  const auto whose = [](const std::string& like) { return like.empty() ? "pptrain" : like; };
+  log_warning("{}: made for the execution of {}, and simulated as {} executes it; add --set profile.like={}", source,
+              whose(plan.predicted->like), whose(profile.like), whose(plan.predicted->like));
+}
+
 Plan plan_to_simulate(const Options& options, const Profile& profile, const Cluster& cluster) {
   Plan plan = read_plan(options.plan);
   std::string source = options.plan;
+  warn_of_execution(plan, profile, source);
   if (!options.schedule.empty()) {
     plan.schedule.name = options.schedule;
     source = "command line: --schedule";

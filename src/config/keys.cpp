@@ -236,8 +236,8 @@ void visit(KeyVisitor& v, ProfileConfig& profile) {
        "Whose execution an analytic profile predicts: pptrain's own, or that of a framework, by what it fuses, keeps, "
        "sends and hides (docs/profiles.md)."},
       profile.like,
-      {"pptrain", "megatron", "megatron-deepspeed", "deepspeed", "fsdp", "transformers", "nanotron", "oneflow", "jax",
-       "llm.c"});
+      {"pptrain", "megatron", "megatron-deepspeed", "deepspeed", "fsdp", "torchtitan", "transformers", "nanotron",
+       "oneflow", "jax", "llm.c"});
   v.name({"attention",
           "How attention of an analytic profile runs: \"fused\" tile by tile, or with \"stored\" scores, of which "
           "\"stored-dropout\" drops some; \"auto\": as the runtime of `like` has it."},

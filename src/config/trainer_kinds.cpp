@@ -16,19 +16,18 @@ std::vector<TrainerKind> make_trainers() {
        .schedules = {"1f1b", "interleaved-1f1b"},
        .why_schedules = "Megatron-LM runs 1f1b, and interleaved-1f1b with several chunks",
        .zero_alone = {0, 1},
-       .zero_beside = {0, 1},
+       .zero_tensor = {0, 1},
+       .zero_staged = {0, 1},
        .why_zero = "the distributed optimizer of Megatron-LM divides optimizer state alone, and its FSDP runs without "
                    "stages"});
   kinds.push_back({.name = "torchtitan",
                    .title = "torchtitan",
-                   .runtime = "fsdp",
+                   .runtime = "torchtitan",
                    .zero_alone = {0, 2, 3},
-                   .zero_beside = {2, 3},
-                   .why_zero = "replicas beside pipeline or tensor parallelism divide weights, gradients and optimizer "
-                               "state in torchtitan",
-                   .recomputes = {Recompute::none, Recompute::full},
-                   .why_recompute = "selective checkpointing stores attention and computes other operators again in "
-                                    "torchtitan",
+                   .zero_tensor = {2, 3},
+                   .zero_staged = {1},
+                   .why_zero = "FSDP divides gradients of replicas at once, and in a pipeline when those of all "
+                               "micro-batches are added up, which is ZeRO stage 1",
                    .offload = false,
                    .why_no_offload = "torchtitan moves weights and gradients there with it",
                    .sent_rows = false,
@@ -40,7 +39,8 @@ std::vector<TrainerKind> make_trainers() {
                    .schedules = {"1f1b"},
                    .why_schedules = "FlagScale runs unlike stages in the order of 1f1b, one chunk on each",
                    .zero_alone = {0, 1},
-                   .zero_beside = {0, 1},
+                   .zero_tensor = {0, 1},
+                   .zero_staged = {0, 1},
                    .why_zero = "the distributed optimizer divides optimizer state over all replicas, on all stages or "
                                "none",
                    .node_groups = false,
@@ -54,7 +54,8 @@ std::vector<TrainerKind> make_trainers() {
                    .schedules = {"1f1b"},
                    .why_schedules = "DeepSpeed's pipelines run one chunk per stage in the order of 1f1b",
                    .zero_alone = {0, 1, 2, 3},
-                   .zero_beside = {0, 1},
+                   .zero_tensor = {0, 1},
+                   .zero_staged = {0, 1},
                    .why_zero = "DeepSpeed's pipelines go with ZeRO 1 at most",
                    .recomputes = {Recompute::none, Recompute::full},
                    .why_recompute = "DeepSpeed computes whole layers again",
@@ -88,7 +89,7 @@ bool TrainerKind::has_zero_stage(int stage) const {
   const auto in = [&](const std::vector<int>& stages) {
     return std::find(stages.begin(), stages.end(), stage) != stages.end();
   };
-  return stage == 0 || in(zero_alone) || in(zero_beside);
+  return stage == 0 || in(zero_alone) || in(zero_tensor) || in(zero_staged);
 }
 
 const std::vector<TrainerKind>& trainer_kinds() {

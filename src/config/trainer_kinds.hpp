@@ -17,8 +17,10 @@ struct TrainerKind {
   bool alike_stages = true;                 ///< whether stages are alike and divide everything evenly
   std::vector<std::string> schedules = {};  ///< of several stages; empty: all
   std::string why_schedules = {};
-  std::vector<int> zero_alone;   ///< stages of ZeRO of several replicas that each have the whole model
-  std::vector<int> zero_beside;  ///< stages of ZeRO of several replicas beside a pipeline or tensor parallelism
+  // Stages of ZeRO of several replicas:
+  std::vector<int> zero_alone;   ///< that each have the whole model on one device
+  std::vector<int> zero_tensor;  ///< whose devices share layers, all of them
+  std::vector<int> zero_staged;  ///< of a stage of a pipeline
   std::string why_zero = {};
   std::vector<Recompute> recomputes = {Recompute::none, Recompute::selective, Recompute::full};
   std::string why_recompute = {};
@@ -31,8 +33,11 @@ struct TrainerKind {
   bool sent_rows = true;  ///< whether replicas may divide experts
   std::string why_no_rows = {};
 
-  /// The stages of ZeRO that several replicas may have.
-  const std::vector<int>& zero_stages(bool alone) const { return alone ? zero_alone : zero_beside; }
+  /// The stages of ZeRO that several replicas may have in plans of so many stages and members of a replica.
+  const std::vector<int>& zero_stages(int num_stages, int tensor_parallel) const {
+    if (num_stages > 1) return zero_staged;
+    return tensor_parallel > 1 ? zero_tensor : zero_alone;
+  }
   bool runs(const std::string& schedule) const;
   /// Whether stages may have several chunks in one of the schedules that the trainer runs.
   bool runs_chunks() const;

@@ -35,9 +35,8 @@ std::vector<UsedKind> used_kinds(const Cluster& cluster) {
 }
 
 /// Rows of the kinds in use with degrees that the cluster has devices for.
-/// `again`: F is computed once more.
 std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<UsedKind>& kinds, int num_devices,
-                                bool again) {
+                                Recompute recompute) {
   std::vector<const ProfileRow*> sorted;
   for (const ProfileRow& row : layer.rows) sorted.push_back(&row);
   std::sort(sorted.begin(), sorted.end(),
@@ -51,7 +50,7 @@ std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<Use
     auto same = std::find_if(all.begin(), all.end(),
                              [&](const DegreeRows& r) { return r.kind == index && r.degree == row->tensor_parallel; });
     if (same == all.end()) same = all.insert(same, DegreeRows{index, row->tensor_parallel, false, {}, {}, {}, {}});
-    const double repeated = layer.again(row->seconds.forward, again);
+    const double repeated = layer.again(row->seconds.forward, recompute);
     const double path = row->seconds.forward + row->seconds.backward_input;
     same->total.push_back({row->samples, row->seconds.total() + repeated});
     same->path.push_back({row->samples, (row->split_known ? path : row->seconds.total()) + repeated});
@@ -113,7 +112,7 @@ EqualLayers one_layer(const Instance& instance, int l, std::optional<Recompute> 
   const Profile& profile = instance.profile;
   EqualLayers one;
   one.count = 1.0;
-  one.rows = rows_of(profile.layers[l], kinds, instance.cluster.num_devices(), recompute == Recompute::full);
+  one.rows = rows_of(profile.layers[l], kinds, instance.cluster.num_devices(), recompute.value_or(Recompute::none));
   for (DegreeRows& rows : one.rows) {
     const UsedKind& kind = kinds[rows.kind];
     if (rows.degree <= kind.largest_node) rows.inside = collectives(profile, l, rows.degree, kind.inside);

@@ -60,11 +60,10 @@ TensorPattern least_communication(const Profile& profile, const Link& link, int 
 PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
                           Recompute recompute, TensorPattern pattern) {
   const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
-  const bool full = recompute == Recompute::full;
   PassSeconds pass;
   for (std::size_t k = 0; k < group.kinds.size(); ++k) {
     const LayerSeconds seconds = device_seconds(instance, group.kinds[k], layer, tensor_parallel, group.samples);
-    const double again = itself.again(seconds.forward, full);
+    const double again = itself.again(seconds.forward, recompute);
     const double load = group.loads.empty() ? 1.0 : group.loads[k];
     pass.forward = std::max(pass.forward, load * seconds.forward);
     pass.backward = std::max(pass.backward, load * (seconds.backward_input + seconds.backward_weight + again));
@@ -72,7 +71,7 @@ PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, i
   }
   const TensorSeconds more =
       tensor_seconds(instance.profile, group.link, layer, tensor_parallel, group.samples, pattern);
-  const double backward = more.backward + itself.again(more.forward, full);
+  const double backward = more.backward + (itself.sums_again(recompute) ? more.forward : 0.0);
   pass.forward += more.forward;
   pass.backward += backward;
   pass.tensor = more.forward + backward;

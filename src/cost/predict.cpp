@@ -77,6 +77,7 @@ Prediction predict(const Instance& instance, const Plan& plan, double lower_boun
   prediction.stage_seconds = terms.stage_seconds;
   prediction.lower_bound_seconds = lower_bound_seconds;
   prediction.error_band = instance.profile.error_band;
+  prediction.like = instance.profile.like;
   prediction.peak_bytes = memory_bytes(instance, plan);
   const std::vector<double> work = device_work_seconds(instance, plan);
   prediction.bubble_fraction =

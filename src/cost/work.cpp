@@ -14,7 +14,7 @@ double part_work(const Instance& instance, const StagePart& part, int kind, doub
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
       const LayerSeconds seconds = device_seconds(instance, kind, static_cast<int>(l), part.computed_degree(), samples);
       const ProfileLayer& layer = instance.profile.layers[static_cast<std::size_t>(l)];
-      pass += seconds.total() + layer.again(seconds.forward, part.mesh->recompute == Recompute::full);
+      pass += seconds.total() + layer.again(seconds.forward, part.mesh->recompute);
     }
   }
   return pass;

@@ -85,7 +85,7 @@ class KindCheck {
     const Stage& one = stage(number);
     if (one.replicas == 1) return std::nullopt;  // which divides nothing
     const bool alone = plan_.num_stages() == 1 && one.tensor_parallel == 1;
-    const std::vector<int>& known = trainer_.zero_stages(alone);
+    const std::vector<int>& known = trainer_.zero_stages(plan_.num_stages(), one.tensor_parallel);
     if (std::find(known.begin(), known.end(), one.zero_stage) == known.end())
       return Misfit{fmt::format("replicas with ZeRO stage {}{}", one.zero_stage,
                                 alone ? "" : " beside pipeline or tensor parallelism"),

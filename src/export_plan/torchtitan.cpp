@@ -156,7 +156,8 @@ class TorchtitanExport : private GridExport {
       if (has_csv()) text += "pipeline_parallel_schedule_csv = \"schedule.csv\"\n";
       text += modules();
     }
-    return text + fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", to_string(grid_.recompute));
+    text += fmt::format("\n[activation_checkpoint]\nmode = \"{}\"\n", to_string(grid_.recompute));
+    return text + (grid_.recompute == Recompute::selective ? "selective_ac_option = \"op\"\n" : "");
   }
 
   ExportFile page() const {
@@ -183,15 +184,14 @@ class TorchtitanExport : private GridExport {
                                : "`pipeline_parallel_schedule`"},
         {"replicas and ZeRO",
          "`data_parallel_replicate_degree`, `data_parallel_shard_degree`, "
-         "`fsdp_reshard_after_forward`: `never` keeps weights whole between passes, as stage 2"},
+         "`fsdp_reshard_after_forward`: `never` keeps weights whole between passes, as stages 1 and 2"},
         {"samples of a replica", grid_.pipeline > 1 ? "`pipeline_parallel_microbatch_size`; `local_batch_size` is that "
                                                       "times the micro-batches"
                                                     : "`local_batch_size`; micro-batches are gradient accumulation"},
         {"devices", rank_order_text() + ", as torchtitan's mesh pp, dp_replicate, dp_shard, tp"},
-        {"recompute", "`[activation_checkpoint] mode`"}};
+        {"recompute", "`[activation_checkpoint] mode`; `selective` keeps attention and every other product"}};
     page.differs = {
-        "Weights are gathered by FSDP for each pass with stage 3, and with stage 2 once a step; its prefetching is its "
-        "own.",
+        "Weights are gathered by FSDP for each pass with stage 3, else once a step; its prefetching is its own.",
         "Tensor parallelism divides norms along the sequence.",
         "Initial weights, the order of samples and dropout (there is none) are torchtitan's.",
         predicted_runtime_text("torchtitan")};

@@ -36,6 +36,26 @@ bool is_gathered(const OperatorList& list, ValueIndex v) {
   });
 }
 
+/// Takes what selective recomputation keeps off `bytes`, all that is kept without it.
+void make_others_again(const OperatorList& list, double element_bytes, PlainBytes& bytes) {
+  bytes.whole_again = bytes.whole;
+  bytes.divided_again = bytes.divided;
+  const auto keep = [&](ValueIndex v) {
+    const Value& value = list.values[v];
+    (value.is_whole() ? bytes.whole_again : bytes.divided_again) -=
+        element_bytes * static_cast<double>(value.rows * value.columns);
+  };
+  if (list.input) keep(*list.input);
+  int products = 0;
+  for (const Operator& op : list.operators) {
+    const bool is_product = op.as<op::Linear>() != nullptr;
+    if (is_product) ++products;
+    if ((is_product && products % 2 == 1) || op.as<op::SelfAttention>() != nullptr) keep(*op.output);
+  }
+  bytes.whole_again = std::max(0.0, bytes.whole_again);
+  bytes.divided_again = std::max(0.0, bytes.divided_again);
+}
+
 }  // namespace
 
 PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
@@ -66,9 +86,12 @@ PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
     const auto* attention = op.as<op::SelfAttention>();
     if (attention != nullptr && kernels.copies_attention) bytes.divided += bytes_of(op);
     if (attention == nullptr || !kernels.stores_scores) continue;
-    bytes.scores += score_bytes(*attention, list.values[op.inputs.front()], list.values[op.inputs.back()], kernels);
+    const double scores =
+        score_bytes(*attention, list.values[op.inputs.front()], list.values[op.inputs.back()], kernels);
+    bytes.divided += scores;
+    bytes.divided_again += scores;
   }
-  bytes.divided += bytes.scores;
+  if (kernels.keeps_products) make_others_again(list, kernels.element_bytes, bytes);
   return bytes;
 }
 

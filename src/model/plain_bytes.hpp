@@ -7,11 +7,12 @@ namespace pptrain {
 /// What a framework keeps of a layer from F to B that makes nothing again: every input of every operator that B needs,
 /// and the masks of dropout. Bytes of a sample.
 struct PlainBytes {
-  double whole = 0.0;     ///< that every member of a tensor-parallel group has, as Megatron divides layers
-  double gathered = 0.0;  ///< ... of these, inputs of products whose weights members divide by columns
-  double divided = 0.0;   ///< that members divide
-  double scores = 0.0;    ///< ... of these, of attention that stores them
-  double moment = 0.0;    ///< beside it for a moment, the gradients of the widest values, by members divided
+  double whole = 0.0;          ///< that every member of a tensor-parallel group has, as Megatron divides layers
+  double gathered = 0.0;       ///< ... of these, inputs of products whose weights members divide by columns
+  double divided = 0.0;        ///< that members divide
+  double whole_again = 0.0;    ///< of `whole`, what selective recomputation makes again
+  double divided_again = 0.0;  ///< ... of `divided`
+  double moment = 0.0;         ///< beside it for a moment, the gradients of the widest values, by members divided
 };
 
 /// How the framework computes what frameworks compute differently.
@@ -22,6 +23,9 @@ struct PlainKernels {
   double logit_bytes = 8.0;       ///< of a logit while the loss is computed
   bool keeps_gates = false;       ///< the activation of a gate is kept beside what it gates and what comes of that
   bool copies_attention = false;  ///< what attention gives is kept twice, for attention and for the product behind it
+  /// Selective recomputation keeps a layer's input, what attention gives, and what every other product gives, beginning
+  /// with the first; otherwise it makes stored scores again.
+  bool keeps_products = false;
 };
 PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels);
 

@@ -88,6 +88,7 @@ const KeyTable predicted = {
      {"stage_seconds", "array of seconds", "none", "Time of one micro-batch on each stage, forward and backward."},
      {"peak_bytes", "array of bytes", "", "Most memory in use, per device of the cluster."},
      {"error_band", "object", "none", "How far predictions of measured runs like this one were off."},
+     {"like", "text", "pptrain itself", "The framework whose execution is predicted (`[parallelism] like`)."},
      {"speed", "object", "none", "What the iteration comes to, for those who compare."},
      {"kinds", "array of objects", "none", "What devices of each kind do, as the cluster's file lists kinds."},
      {"cost", "object", "none", "What the nodes that the plan uses cost."},

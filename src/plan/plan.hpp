@@ -153,6 +153,7 @@ struct Prediction {
   std::vector<double> peak_bytes;                      ///< per device of the cluster, in device order
   TimeParts parts;                                     ///< of the `amp` estimate
   std::optional<ErrorBand> error_band = std::nullopt;  ///< of the iteration, where times are computed
+  std::string like;                                    ///< the runtime that is predicted; "": pptrain itself
   std::vector<double> stage_seconds;                   ///< of one micro-batch on each stage: t_i of AMP Eq. 4
   std::optional<SpeedPrediction> speed;
   std::vector<KindPrediction> kinds;   ///< kinds of the cluster's devices, in the order of its file; with `speed`

@@ -195,6 +195,7 @@ Prediction read_prediction(const JsonNode& node) {
     for (const JsonNode& t : node.at("stage_seconds").elements()) prediction.stage_seconds.push_back(t.number());
   }
   if (node.has("error_band")) prediction.error_band = read_error_band(node.at("error_band"));
+  if (node.has("like")) prediction.like = node.at("like").string();
   if (node.has("speed")) prediction.speed = read_speed(node.at("speed"));
   if (node.has("kinds")) {
     for (const JsonNode& kind : node.at("kinds").elements()) prediction.kinds.push_back(read_kind_prediction(kind));

@@ -135,6 +135,7 @@ Json prediction_json(const Prediction& prediction) {
                {"parts", parts_json(prediction.parts)},
                {"stage_seconds", numbers_json(prediction.stage_seconds)},
                {"peak_bytes", numbers_json(prediction.peak_bytes)}};
+  if (!prediction.like.empty()) json["like"] = prediction.like;
   if (prediction.error_band) {
     json["error_band"] = {{"relative", json_number(prediction.error_band->relative)},
                           {"runs", prediction.error_band->runs},

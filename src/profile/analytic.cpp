@@ -37,7 +37,8 @@ BytesPerParameter bytes_per_parameter(const Config& config) {
 
 BytesPerParameter bytes_per_parameter(const RuntimeTraits& runtime, Precision precision, double state) {
   if (!runtime.own && !runtime.wide_traffic && precision != Precision::fp32) {
-    return {2.0, precision == Precision::fp16 ? runtime.fp16_gradients : runtime.wide_gradients, 4.0 + state};
+    return {2.0, precision == Precision::fp16 ? runtime.fp16_gradients : runtime.wide_gradients,
+            runtime.wide_weight + state};
   }
   return {precision == Precision::fp32 ? 4.0 : 6.0, 4.0, state};
 }
@@ -98,6 +99,19 @@ std::vector<int> computed_degrees(const Config& config, const Cluster& cluster, 
   return degrees;
 }
 
+/// Part of the seconds of F in which a layer computes what selective recomputation does not keep: every other product,
+/// and all but products and attention.
+double selective_part(const Work& work, const Roofline& roofline) {
+  Work others;
+  int products = 0;
+  for (const Kernel& kernel : work.forward) {
+    if (kernel.product) ++products;
+    if (!kernel.attention && !(kernel.product && products % 2 == 1)) others.forward.push_back(kernel);
+  }
+  const double all = roofline_seconds(work, roofline, 1, 1.0).forward;
+  return all > 0.0 ? rounded(roofline_seconds(others, roofline, 1, 1.0).forward / all) : 0.0;
+}
+
 /// Layers of one model in one runtime.
 class LayerProfiles {
  public:
@@ -120,6 +134,9 @@ class LayerProfiles {
       made.rows.insert(made.rows.end(), rows.begin(), rows.end());
       made.update_seconds[{computed.kind(), computed.degree()}] =
           rounded(update_seconds(config_.optimizer, layer, computed.roofline(), computed.degree()));
+    }
+    if (runtime_.keeps_products && made.repeated && !rows_.empty()) {
+      made.selective_part = selective_part(layer.work, rows_.front().roofline());
     }
     for (ProfileRow& row : made.rows) row.bytes = sizes.bytes(row.tensor_parallel, row.samples);
     return made;
@@ -149,6 +166,8 @@ Profile analytic_profile(const Config& config, const Model& model, const Cluster
   profile.axes = axes_of(model);
   const RuntimeTraits runtime = runtime_of(config);
   profile.communication = communication_of(runtime, used_kinds(cluster), constants);
+  if (!runtime.own) profile.like = runtime.name;
+  profile.sequence_parallel = !runtime.own && divides_positions(config);
   std::vector<std::string> kinds;
   for (const DeviceKind* kind : used_kinds(cluster)) kinds.push_back(kind->name);
   if (!runtime.own) profile.error_band = error_band_of(kinds, runtime);

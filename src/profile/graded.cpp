@@ -29,11 +29,16 @@ std::optional<ErrorBand> band_of(const std::string& kind, const RuntimeTraits& r
   const GpuKind* gpu = gpu_kind(kind);
   if (gpu == nullptr) return {};
   const auto on_kind = [&](const GradedRuns& graded) { return gpu_kind(graded.gpu) == gpu; };
-  const auto in_runtime = [&](const GradedRuns& graded) { return on_kind(graded) && graded.runtime == runtime.name; };
+  const auto in_runtime = [&](const std::string& name) {
+    return mean_of([&](const GradedRuns& graded) { return on_kind(graded) && graded.runtime == name; },
+                   fmt::format("{}, like {}", kind, name));
+  };
   const auto on_architecture = [&](const GradedRuns& graded) {
     return gpu_kind(graded.gpu)->architecture == gpu->architecture;
   };
-  if (const auto band = mean_of(in_runtime, fmt::format("{}, like {}", kind, runtime.name))) return band;
+  for (const std::string& name : {runtime.name, runtime.kernels}) {
+    if (const auto band = in_runtime(name)) return band;
+  }
   if (const auto band = mean_of(on_kind, kind)) return band;
   if (const auto band = mean_of(on_architecture, fmt::format("{} GPUs", gpu->architecture))) return band;
   return mean_of([](const GradedRuns&) { return true; }, "other GPUs");

@@ -16,10 +16,13 @@ const KeyTable root = {
     {{"schema", "`\"pptrain.profile/1\"`", "", "What the file is."},
      {"model", "text", "", "Name of the model; that of a job has to be the same."},
      {"source", "text", "not said", "Where the figures are from, for people."},
+     {"like", "text", "pptrain's own", "The framework whose execution the times are of (`[profile] like`)."},
      {"bytes_per_parameter", "object", "", "What a device keeps for each parameter."},
      {"axes", "object: integers, at least 1", "unknown: shards are even",
       "Lengths of the axes along which members of a tensor-parallel group may have unequal shards: `heads`, `columns`, "
       "`vocabulary`; of a classifier `columns`, `classes`, `inputs`."},
+     {"sequence_parallel", "boolean", "false",
+      "Whether members of a tensor-parallel group divide what goes from layer to layer along the sequence."},
      {"error_band", "object", "none", "How far predictions of measured runs from such a profile were off."},
      {"communication", "object", "as pptrain communicates",
       "How collectives run in the framework that a computed profile is of (`[profile] like`)."},
@@ -74,6 +77,7 @@ const KeyTable layer = {
      {"exchange_bytes", "bytes per sample", "0",
       "What goes to experts and back in F, and as much in B, where each member has samples of its own."},
      {"repeated", "boolean", "true", "Whether full recomputation makes it again; otherwise it keeps what it stores."},
+     {"selective_part", "number from 0 to 1", "0", "Part of its F that selective recomputation computes again."},
      {"seconds", "array of objects", "", "Its times; between two numbers of samples they are interpolated."},
      {"update", "array of objects", "unknown: it takes no time", "What the optimizer step over it takes."}}};
 

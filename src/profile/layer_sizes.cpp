@@ -1,18 +1,27 @@
 #include "profile/layer_sizes.hpp"
 
+#include <algorithm>
+
 #include "config/trainer_kinds.hpp"
 #include "model/held_bytes.hpp"
 
 namespace pptrain {
 namespace {
 
-/// `whole`: bytes of a sample of what is not divided as Megatron divides layers.
-LayerBytes bytes_of(const PlainBytes& plain, double whole, int degree, double samples) {
+/// Bytes of a sample that one of `parts` members has of what groups divide by positions alone: all of `gathered`, which
+/// is some of it, and its part of the rest.
+double by_positions(double whole, double gathered, double parts) {
+  const double all = std::min(whole, gathered);
+  return all + (whole - all) / parts;
+}
+
+/// `gathered`: bytes of a sample that members gather along the positions and keep; `parts`: members that divide these.
+LayerBytes bytes_of(const PlainBytes& plain, double gathered, double parts, int degree, double samples) {
   LayerBytes bytes;
-  bytes.stored = samples * (whole + plain.divided / degree);
+  bytes.stored = samples * (by_positions(plain.whole, gathered, parts) + plain.divided / degree);
   bytes.deferred = bytes.stored;
   bytes.workspace = bytes.forward_workspace = samples * plain.moment / degree;
-  bytes.recomputed = samples * plain.scores / degree;
+  bytes.recomputed = samples * (by_positions(plain.whole_again, gathered, parts) + plain.divided_again / degree);
   return bytes;
 }
 
@@ -41,8 +50,9 @@ LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const
   // Frameworks make the blocks of a model again, and neither the embedding nor what is behind them.
   layer_.repeated = runtime.own || (number > 0 && number + 1 < model.layers.size());
   if (runtime.own) return;
-  plain_ = plain_bytes(layer, {element_bytes_, !runtime.fused_attention, runtime.drops_scores, runtime.logit_bytes,
-                               !runtime.fused_gate, runtime.moves_positions});
+  plain_ =
+      plain_bytes(layer, {element_bytes_, !runtime.fused_attention, runtime.drops_scores, runtime.logit_bytes,
+                          !runtime.fused_gate, runtime.moves_positions, runtime.keeps_products && layer_.repeated});
   layer_.stored_bytes = plain_->whole + plain_->divided;
   gathered_ = runtime.keeps_gathered ? plain_->gathered : 0.0;
 }
@@ -56,7 +66,7 @@ const LayerBytes& LayerSizes::held_by(int degree) {
 LayerBytes LayerSizes::bytes(int degree, double samples) {
   if (!plain_) return own_bytes(held_by(degree), samples);
   const double parts = sequence_parallel_ ? degree : 1.0;
-  return bytes_of(*plain_, gathered_ + (plain_->whole - gathered_) / parts, degree, samples);
+  return bytes_of(*plain_, gathered_, parts, degree, samples);
 }
 
 }  // namespace pptrain

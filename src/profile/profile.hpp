@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/config.hpp"
 #include "model/layer_bytes.hpp"
 #include "profile/error_band.hpp"
 
@@ -44,9 +45,15 @@ struct ProfileLayer {
   double batch_norm_channels = 0.0;   ///< of all of them together
   double exchange_bytes = 0.0;        ///< per sample, each of F and B: rows that go to experts and come back
   bool repeated = true;               ///< whether full recomputation makes it again; otherwise it keeps what it stores
+  double selective_part = 0.0;        ///< of F's computation, what selective recomputation makes again
 
-  /// The part of F's `seconds` that B takes again: all or nothing.
-  double again(double seconds, bool full_recomputation) const { return full_recomputation && repeated ? seconds : 0.0; }
+  /// What B takes again of `seconds` in which F computes.
+  double again(double seconds, Recompute recompute) const {
+    if (recompute == Recompute::selective) return selective_part * seconds;
+    return sums_again(recompute) ? seconds : 0.0;
+  }
+  /// Whether B sums over the tensor-parallel group again what F sums: selective recomputation keeps such sums.
+  bool sums_again(Recompute recompute) const { return recompute == Recompute::full && repeated; }
 };
 
 struct BytesPerParameter {
@@ -80,8 +87,11 @@ class Profile {
  public:
   std::string model;
   std::string source;  ///< where its figures are from, for people; "": not said
+  std::string like;    ///< the runtime whose execution it is of; "": pptrain's own
   BytesPerParameter bytes_per_parameter;
   Communication communication;
+  /// Whether members of a tensor-parallel group divide what goes from layer to layer along the sequence.
+  bool sequence_parallel = false;
   std::optional<ErrorBand> error_band;  ///< of a computed profile, where runs on such devices were graded
   std::vector<ProfileLayer> layers;
   /// Lengths of the axes along which tensor-parallel members may divide layers unevenly: "heads", "columns",
@@ -94,6 +104,12 @@ class Profile {
   double workspace_bytes_per_sample = 0.0;
 
   int num_layers() const { return static_cast<int>(layers.size()); }
+
+  /// Bytes per sample that one of `tensor_parallel` members has of the input of `layer`; 0 of the first one, which
+  /// reads the samples.
+  double input_bytes(std::int64_t layer, int tensor_parallel) const {
+    return layer == 0 ? 0.0 : layers[layer - 1].output_bytes / (sequence_parallel ? tensor_parallel : 1);
+  }
 
   /// Seconds of `layer` on `device` at degree `tensor_parallel` for `samples`, as COST.md defines:
   /// linear between two rows, proportional through the nearest row outside.

@@ -108,6 +108,11 @@ ProfileLayer read_layer(const JsonNode& node) {
   }
   if (node.has("exchange_bytes")) layer.exchange_bytes = node.at("exchange_bytes").number_at_least(0.0);
   if (node.has("repeated")) layer.repeated = node.at("repeated").boolean();
+  if (node.has("selective_part")) {
+    layer.selective_part = node.at("selective_part").number_at_least(0.0);
+    if (layer.selective_part > 1.0)
+      node.at("selective_part").refuse("is more than 1", "it is a part of F", "correct it");
+  }
   read_rows(node.at("seconds"), layer);
   if (node.has("update")) read_updates(node.at("update"), layer);
   return layer;
@@ -184,6 +189,8 @@ Profile parse_profile(const std::string& text, const std::string& source) {
     axes.allow_keys(shard_axis_names());
     for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).small_integer_at_least(1);
   }
+  if (root.has("like")) profile.like = root.at("like").string();
+  if (root.has("sequence_parallel")) profile.sequence_parallel = root.at("sequence_parallel").boolean();
   if (root.has("error_band")) profile.error_band = read_error_band(root.at("error_band"));
   if (root.has("communication")) profile.communication = read_communication(root.at("communication"));
   if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);

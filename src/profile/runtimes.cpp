@@ -7,7 +7,8 @@ namespace pptrain {
 /// Bytes of a logit: Megatron-LM has it in 16 bits, in fp32, and less its row's maximum, of which the probability takes
 /// the place (megatron/core/tensor_parallel/cross_entropy.py); nanotron has dropped the first by then
 /// (src/nanotron/parallel/tensor_parallel/functional.py); PyTorch's cross entropy has the logarithm of the probability
-/// too.
+/// too, and so torchtitan, whose loss is that (torchtitan/components/loss.py). What selective checkpointing keeps there
+/// is in torchtitan/distributed/activation_checkpoint.py.
 const std::vector<RuntimeTraits>& runtimes() {
   static const std::vector<RuntimeTraits> all = {
       {.name = "pptrain", .own = true, .hides_sums = true},
@@ -26,6 +27,13 @@ const std::vector<RuntimeTraits>& runtimes() {
        .hides_sums = true,
        .wide_gradients = 2.0},
       {.name = "fsdp", .hides_sums = true, .wide_gradients = 2.0},
+      {.name = "torchtitan",
+       .kernels = "fsdp",
+       .logit_bytes = 14.0,
+       .keeps_products = true,
+       .keeps_gathered = true,
+       .hides_sums = true,
+       .wide_weight = 2.0},
       {.name = "transformers",
        .fused_softmax = false,
        .fused_loss = false,

@@ -20,6 +20,7 @@ struct RuntimeTraits {
   bool fused_softmax = true;
   bool fused_loss = true;        ///< one kernel computes the loss and its gradient; otherwise one for each operation
   double logit_bytes = 8.0;      ///< held of a logit at once while the loss is computed, in 16-bit training
+  bool keeps_products = false;   ///< selective recomputation keeps what attention and every other product give
   bool fused_gate = true;        ///< one kernel computes a gate; otherwise its activation is kept for B too
   bool moves_positions = false;  ///< tokens lie by position outside attention, for which its output is copied and kept
   /// Gradients of weights are added to those of earlier micro-batches by kernels of their own.
@@ -30,6 +31,8 @@ struct RuntimeTraits {
   bool blocking_sends = false;  ///< a stage goes on when the next one has received, if that is on another node
   double wide_gradients = 4.0;  ///< bytes of a gradient where products are bf16
   double fp16_gradients = 2.0;  ///< ... where they are fp16
+  /// Bytes of a weight beside the one of products: FSDP divides fp32 weights alone and makes the others for a pass.
+  double wide_weight = 4.0;
 };
 
 /// The runtimes that `[profile] like` may name, pptrain first.

@@ -38,6 +38,7 @@ Json layer_json(const ProfileLayer& layer) {
   }
   if (layer.exchange_bytes > 0.0) json["exchange_bytes"] = json_number(layer.exchange_bytes);
   if (!layer.repeated) json["repeated"] = false;
+  if (layer.selective_part > 0.0) json["selective_part"] = json_number(layer.selective_part);
   json["seconds"] = Json::array();
   for (const ProfileRow& row : layer.rows) json["seconds"].push_back(row_json(row));
   for (const auto& [key, seconds] : layer.update_seconds) {
@@ -66,11 +67,13 @@ std::string write_profile(const Profile& profile) {
   const BytesPerParameter& bytes = profile.bytes_per_parameter;
   Json json = {{"schema", "pptrain.profile/1"}, {"model", profile.model}};
   if (!profile.source.empty()) json["source"] = profile.source;
+  if (!profile.like.empty()) json["like"] = profile.like;
   json["bytes_per_parameter"] = {{"weight", json_number(bytes.weight)},
                                  {"gradient", json_number(bytes.gradient)},
                                  {"optimizer", json_number(bytes.optimizer)}};
   if (bytes.sent_gradient > 0.0) json["bytes_per_parameter"]["sent_gradient"] = json_number(bytes.sent_gradient);
   for (const auto& [axis, length] : profile.axes) json["axes"][axis] = length;
+  if (profile.sequence_parallel) json["sequence_parallel"] = true;
   if (profile.error_band) {
     json["error_band"] = {{"relative", json_number(profile.error_band->relative)},
                           {"runs", profile.error_band->runs},

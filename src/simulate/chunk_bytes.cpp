@@ -71,7 +71,7 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   use.running = bytes.stored + bytes.workspace + sum_bytes(profile, on);
   use.forwarding = bytes.stored + bytes.forward_workspace + sum_bytes(profile, on);
   if (on.mesh().recompute == Recompute::full && profile.layers[on.layer].repeated) {
-    use.kept = on.layer == 0 ? 0.0 : std::min(bytes.stored, on.samples * profile.layers[on.layer - 1].output_bytes);
+    use.kept = std::min(bytes.stored, on.samples * profile.input_bytes(on.layer, on.degree()));
   }
   if (on.mesh().sharding_group_of(on.replica).size() == 1) return use;
   const ProfileLayer& layer = profile.layers[on.layer];

@@ -67,7 +67,7 @@ PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part, 
       const LayerSeconds row = device_seconds(instance, group.kinds[k], layer, part.computed_degree(), group.samples);
       const double load = group.loads.empty() ? 1.0 : group.loads[k];
       const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
-      const double again = itself.again(row.forward, part.mesh->recompute == Recompute::full);
+      const double again = itself.again(row.forward, part.mesh->recompute);
       slowest = largest(slowest, layer_computing(row, load, again));
     }
     sum += slowest;
@@ -91,7 +91,7 @@ PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& par
   for_each_layer(part, [&](int layer) {
     const TensorSeconds more = collective_seconds(instance, part, group, layer);
     const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
-    const double backward = more.backward + itself.again(more.forward, part.mesh->recompute == Recompute::full);
+    const double backward = more.backward + (itself.sums_again(part.mesh->recompute) ? more.forward : 0.0);
     at(sum, Phase::forward) += more.forward;
     at(sum, Phase::backward_input) += backward;
     at(sum, Phase::backward) += backward;

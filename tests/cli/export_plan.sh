@@ -139,13 +139,13 @@ for experts in columns whole; do
 done
 
 # torchtitan: its configuration, and the order of every schedule.
-plan llama.toml "${amp[@]}" --set parallelism.tensor=1 --set parallelism.pipeline=2 --set parallelism.zero_stage=2
+plan llama.toml "${amp[@]}" --set parallelism.tensor=1 --set parallelism.pipeline=2 --set parallelism.zero_stage=1
 exported "torchtitan, 1f1b" torchtitan llama.toml 1 "4 4"
 scatter 7 2 0 5 4 1 6 3
 exported "torchtitan, on scattered devices" torchtitan llama.toml 1 "4 4" --cluster named.toml
 plan llama.toml "${amp[@]}" --set parallelism.tensor=1 --set parallelism.data=8 --set parallelism.zero_stage=3
 exported "torchtitan, one stage" torchtitan llama.toml 1 "4 4"
-four=(--planner amp --set training.micro_batch_size=2 --set parallelism.tensor=1 --set parallelism.zero_stage=2 --set parallelism.pipeline=4)
+four=(--planner amp --set training.micro_batch_size=2 --set parallelism.tensor=1 --set parallelism.zero_stage=1 --set parallelism.pipeline=4)
 plan llama.toml "${four[@]}" --set parallelism.schedule=zb-h1 && mv plan.json single.json
 plan llama.toml "${four[@]}" --set parallelism.schedule=interleaved-1f1b --set parallelism.virtual_stages=2 && mv plan.json double.json
 plan llama.toml "${four[@]}" --set parallelism.schedule=zb-v && mv plan.json v.json

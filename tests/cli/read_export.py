@@ -177,7 +177,7 @@ def read_torchtitan(plan, folder, simulation):
     equal("global batch", training["global_batch_size"], plan.json["global_batch_size"])
     equal("recomputation", config["activation_checkpoint"]["mode"], plan.stages[0].get("recompute", "none"))
     zero = plan.stages[0].get("zero_stage", 0) if data > 1 else 0
-    equal("FSDP", p.get("fsdp_reshard_after_forward"), {0: None, 2: "never", 3: "always"}[zero])
+    equal("FSDP", p.get("fsdp_reshard_after_forward"), {0: None, 1: "never", 2: "never", 3: "always"}[zero])
     names = {"tok_embeddings": "E", "norm": None, "output": "L"}
     chunks = [[names[name] if name in names else int(name.split(".")[1]) for name in chunk] for chunk in p.get("module_fqns_per_model_part", [])]
     if pipeline == 1:

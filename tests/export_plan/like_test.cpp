@@ -78,6 +78,7 @@ TEST_CASE("what is found for a trainer it can run, and nothing faster is left ou
     if (!plan) continue;
     ++num_found;
     CHECK(search.rule->allows(search.instance, *plan));
+    CHECK(parse_plan(write_plan(*plan), "plan.json").predicted->like == trainer.runtime);
     const std::optional<Plan> free = search.found("auto", restrictions_of(config));
     CHECK(predicted_seconds(free) <= predicted_seconds(plan) * (1.0 + 1e-9));
   }
@@ -111,6 +112,36 @@ TEST_CASE("typed keys find no plan for Megatron-LM or torchtitan that is faster"
       }
     }
     CHECK(num_runs >= 5);
+  }
+}
+
+TEST_CASE("where memory is short, plans for torchtitan keep every other product", "[like]") {
+  const Config config = job_of("llama-small", "torchtitan", 16);
+  const Search search(config, cluster_of("1x 4x h100-sxm-80gb", 0.003));
+  const std::optional<Plan> plan = search.found("auto", search.restrictions);
+  REQUIRE(plan);
+  for (const Stage& stage : plan->stages) CHECK(stage.recompute == Recompute::selective);
+  for (const Recompute other : {Recompute::none, Recompute::full}) {
+    Restrictions keys = search.restrictions;
+    keys.recompute = other;
+    const std::optional<Plan> typed = search.found("auto", keys);
+    INFO(to_string(other));
+    REQUIRE(typed);
+    CHECK(predicted_seconds(plan) < 0.95 * predicted_seconds(typed));
+  }
+}
+
+TEST_CASE("what is made again for torchtitan is chosen as well as it is typed", "[like]") {
+  Config config = job_of("llama-3-8b", "torchtitan", 64);
+  config.training.sequence_length = 8192;
+  const Search search(config, cluster_of("1x dgx-a100-40", 1.0));
+  const std::optional<Plan> plan = search.found("auto", search.restrictions);
+  REQUIRE(plan);
+  for (const Recompute typed : {Recompute::none, Recompute::selective, Recompute::full}) {
+    Restrictions keys = search.restrictions;
+    keys.recompute = typed;
+    INFO(to_string(typed));
+    CHECK(predicted_seconds(plan) <= 1.005 * predicted_seconds(search.found("auto", keys)));
   }
 }
 

@@ -20,7 +20,7 @@ const std::string everything = R"({
    "parts": {"compute_seconds": 1, "bubble_seconds": 0, "pipeline_communication_seconds": 0,
      "tensor_communication_seconds": 0, "parameter_gather_seconds": 0, "gradient_synchronization_seconds": 0},
    "stage_seconds": [1], "peak_bytes": [1, 1],
-   "error_band": {"relative": 0.1, "runs": 3, "of": "A100"},
+   "error_band": {"relative": 0.1, "runs": 3, "of": "A100"}, "like": "megatron",
    "speed": {"samples_per_second": 4, "tokens_per_second": 8, "model_flops_from": "layers", "flop_per_second": 1e9,
      "precision": "bf16", "model_flops_utilization": 0.5, "training_tokens": 1e9, "training_seconds": 1e8},
    "kinds": [{"kind": "d", "devices": 2, "used": 2, "memory_bytes": 10, "reserve_bytes": 1, "computing": 0.5,

@@ -35,7 +35,7 @@ int check_bounds(const SearchSpace& space, const Site& site, std::int64_t micro_
       if (!simulator.of(plan).why_not.empty()) continue;
       const double seconds = simulator.of(plan).iteration_seconds;
       REQUIRE(division.bound <= seconds * (1.0 + 1e-9));
-      REQUIRE(costs.least_seconds(false) <= seconds * (1.0 + 1e-9));
+      REQUIRE(costs.least_seconds(Recompute::none) <= seconds * (1.0 + 1e-9));
       ++count;
     }
   }

@@ -227,6 +227,7 @@ TEST_CASE("the band of a prediction is that of the nearest graded runs", "[analy
     return error_band_of(kinds, runtime_called(runtime));
   };
   CHECK(band({"A100-SXM-80GB"}, "fsdp")->of == "A100-SXM-80GB, like fsdp");
+  CHECK(band({"A100-SXM-80GB"}, "torchtitan")->of == "A100-SXM-80GB, like fsdp");  // whose kernels it has
   CHECK(band({"A100-SXM-80GB"}, "pptrain")->of == "A100-SXM-80GB");
   CHECK(band({"A30"}, "pptrain")->of == "ampere GPUs");
   CHECK(band({"L4"}, "megatron")->of == "ada GPUs");

@@ -7,14 +7,14 @@ namespace pptrain {
 namespace {
 
 const std::string everything = R"({
- "schema": "pptrain.profile/1", "model": "m", "source": "here",
+ "schema": "pptrain.profile/1", "model": "m", "source": "here", "like": "megatron",
  "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8, "sent_gradient": 2},
- "axes": {"heads": 2}, "workspace_bytes": 1, "workspace_bytes_per_sample": 1,
+ "axes": {"heads": 2}, "sequence_parallel": true, "workspace_bytes": 1, "workspace_bytes_per_sample": 1,
  "error_band": {"relative": 0.1, "runs": 3, "of": "A100"},
  "communication": {"link_share": 0.8, "uplink_share": 0.9, "half_bytes": 1e6, "start_seconds": 1e-5,
    "shares_uplinks": true, "hides_sums": false, "beside": 0.5, "blocking_bandwidth": 1e9, "link_neighbours": {"d": 3}},
  "layers": [{"name": "l", "parameters": 3, "undivided_parameters": 1, "output_bytes": 1, "stored_bytes": 1,
-   "tensor_parallel_allreduce_bytes": 0, "batch_norms": 1, "batch_norm_channels": 4, "exchange_bytes": 2, "repeated": false,
+   "tensor_parallel_allreduce_bytes": 0, "batch_norms": 1, "batch_norm_channels": 4, "exchange_bytes": 2, "repeated": false, "selective_part": 0.5,
    "seconds": [{"device": "d", "tensor_parallel": 1, "samples": 1, "forward": 1, "backward_input": 1,
                 "backward_weight": 1, "stored_bytes": 1, "deferred_bytes": 1, "workspace_bytes": 1,
                 "forward_workspace_bytes": 1, "recomputed_bytes": 1}],

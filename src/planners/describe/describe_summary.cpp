@@ -139,6 +139,9 @@ std::string summary_text(const Plan& plan, const Cluster& cluster) {
   const Prediction& prediction = *plan.predicted;
   const SpeedPrediction& speed = *prediction.speed;
   Rows rows = {{"throughput", throughput_text(speed)}};
+  if (!prediction.like.empty()) {
+    rows.push_back({"execution", fmt::format("times and memory are {}'s, not pptrain's", prediction.like)});
+  }
   if (prediction.error_band) rows.push_back({"error", band_text(*prediction.error_band)});
   if (speed.flop_per_second) rows.push_back({"model FLOP/s", flop_text(speed)});
   if (prediction.failures) rows.push_back({"failures", failures_text(*prediction.failures)});

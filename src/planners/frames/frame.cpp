@@ -22,8 +22,23 @@ std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most
   return sizes;
 }
 
-std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions) {
-  if (!restrictions.recompute && restrictions.shares_evenly()) return {RecomputeRule::none, RecomputeRule::full};
+namespace {
+
+/// Whether selective recomputation is a trade of time for memory; where it takes no time, it is not a rule of its own.
+bool takes_time_selectively(const SearchSpace& space) {
+  const std::vector<ProfileLayer>& layers = space.instance.profile.layers;
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const ProfileLayer& layer) { return layer.selective_part > 0.0; });
+}
+
+}  // namespace
+
+std::vector<RecomputeRule> recompute_rules(const SearchSpace& space) {
+  const Restrictions& restrictions = space.restrictions;
+  if (!restrictions.recompute && restrictions.shares_evenly()) {
+    if (takes_time_selectively(space)) return {RecomputeRule::none, RecomputeRule::selective, RecomputeRule::full};
+    return {RecomputeRule::none, RecomputeRule::full};
+  }
   if (!restrictions.recompute) return {RecomputeRule::none, RecomputeRule::needed, RecomputeRule::full};
   switch (*restrictions.recompute) {
     case Recompute::none: return {RecomputeRule::none};
@@ -33,11 +48,16 @@ std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions) {
   return {RecomputeRule::none};
 }
 
+Recompute weakest(RecomputeRule rule) {
+  if (rule == RecomputeRule::full) return Recompute::full;
+  return rule == RecomputeRule::selective ? Recompute::selective : Recompute::none;
+}
+
 std::vector<int> zero_stages(const Restrictions& restrictions, const PlacedShape& placed) {
   if (restrictions.zero_stage) return {static_cast<int>(*restrictions.zero_stage)};
   if (placed.most_data() == 1) return {0};  // a replica alone divides nothing
   std::vector<int> stages = {0, 1, 2, 3};
-  if (restrictions.rule) stages = restrictions.rule->trainer().zero_stages(placed.has_whole_model());
+  if (restrictions.rule) stages = restrictions.rule->trainer().zero_stages(placed.num_stages(), placed.tensor(0));
   // Without ZeRO, who divides the state is all the same.
   if (!restrictions.zero_group && placed.zero_group() == ZeroGroup::node) std::erase(stages, 0);
   return stages;

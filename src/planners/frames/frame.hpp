@@ -33,7 +33,9 @@ std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most
 
 /// What the restrictions let stages do about recomputation, the plainest first. A rule is worth a look where those
 /// before it do not fit.
-std::vector<RecomputeRule> recompute_rules(const Restrictions& restrictions);
+std::vector<RecomputeRule> recompute_rules(const SearchSpace& space);
+/// What stages compute again at least by a rule.
+Recompute weakest(RecomputeRule rule);
 
 /// ZeRO stages that the restrictions allow, ascending. Stage 1 takes no longer than any above it.
 std::vector<int> zero_stages(const Restrictions& restrictions, const PlacedShape& placed);

@@ -191,16 +191,14 @@ void FrameCosts::add_kind(FrameTables& tables, int number) {
     longest = seconds;
     slowest = group;
   }
-  made.times[0] = &sums_.times(slowest, tensor, Recompute::none);
-  made.times[1] = &sums_.times(slowest, tensor, Recompute::full);
-  for (const int again : {0, 1}) {
-    made.least[again] = made.times[again];
+  for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
+    const auto r = static_cast<std::size_t>(recompute);
+    made.times[r] = &sums_.times(slowest, tensor, recompute);
+    made.least[r] = made.times[r];
     if (groups.size() == 1) continue;
     std::vector<const PassSums*> all;
-    for (const ReplicaGroup& group : groups) {
-      all.push_back(&sums_.times(group, tensor, again != 0 ? Recompute::full : Recompute::none));
-    }
-    made.least[again] = &least_.emplace_back(least_of(all));
+    for (const ReplicaGroup& group : groups) all.push_back(&sums_.times(group, tensor, recompute));
+    made.least[r] = &least_.emplace_back(least_of(all));
   }
   const auto most = std::max_element(
       groups.begin(), groups.end(), [](const ReplicaGroup& a, const ReplicaGroup& b) { return a.samples < b.samples; });
@@ -294,17 +292,18 @@ double FrameCosts::cut_seconds(int stage, std::int64_t end) const {
   return seconds;
 }
 
-double FrameCosts::least_seconds(bool recomputes) const {
+double FrameCosts::least_seconds(Recompute recompute) const {
+  const auto r = static_cast<std::size_t>(recompute);
   const int layers = instance_.profile.num_layers();
   double speed = 0.0;
-  for (int s = 0; s < placed_.num_stages(); ++s) speed += 1.0 / pass_seconds(*kind(s).times[recomputes], 0, layers);
+  for (int s = 0; s < placed_.num_stages(); ++s) speed += 1.0 / pass_seconds(*kind(s).times[r], 0, layers);
   double spread = 0.0;  // of the whole model, each layer where it is fastest beside the others
   double longest = 0.0;
   for (int l = 0; l < layers; ++l) {
     double least = infinity;
     double part = infinity;
     for (const StageKind& kind : kinds_) {
-      const PassSums& times = *kind.times[recomputes];
+      const PassSums& times = *kind.times[r];
       const double seconds = pass_seconds(times, l, l + 1);
       least = std::min(least, seconds);
       part = std::min(part, seconds / pass_seconds(times, 0, layers));

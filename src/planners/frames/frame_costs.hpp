@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -30,13 +31,14 @@ struct StageKind {
     double samples = 0.0;
     double memory = 0.0;  ///< bytes of a device
   };
-  const PassSums* times[2] = {nullptr, nullptr};  ///< of the slowest replica, without and with F again
-  const PassSums* least[2] = {nullptr, nullptr};  ///< of the fastest replica in each layer
-  const std::vector<double>* weight = nullptr;    ///< seconds of W of the first l layers
-  const std::vector<double>* update = nullptr;    ///< seconds of the optimizer step of the first l layers
-  const HeldSums* held = nullptr;                 ///< of the replica with most samples
-  Collective sum;                                 ///< all-reduce of gradients without ZeRO
-  Collective ring;                                ///< all-reduce in the ring of those that divide the state
+  /// By what is computed again, a `Recompute`: of the slowest replica, and of the fastest one in each layer.
+  std::array<const PassSums*, 3> times = {};
+  std::array<const PassSums*, 3> least = {};
+  const std::vector<double>* weight = nullptr;  ///< seconds of W of the first l layers
+  const std::vector<double>* update = nullptr;  ///< seconds of the optimizer step of the first l layers
+  const HeldSums* held = nullptr;               ///< of the replica with most samples
+  Collective sum;                               ///< all-reduce of gradients without ZeRO
+  Collective ring;                              ///< all-reduce in the ring of those that divide the state
   std::vector<Holder> holders;
   double tensor = 1.0;   ///< members of a replica
   double sharers = 1.0;  ///< replicas that divide what ZeRO divides
@@ -82,7 +84,7 @@ class FrameCosts {
 
   /// No plan of a frame with these costs takes less, whatever its schedule: all micro-batches of the slowest stage,
   /// where the work is spread over the stages by their speed, or of the longest layer.
-  double least_seconds(bool recomputes) const;
+  double least_seconds(Recompute recompute) const;
 
  private:
   /// What the slowest pair of devices sends from one stage to the next.

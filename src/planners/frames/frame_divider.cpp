@@ -22,9 +22,9 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
       costs_(costs),
       limit_(limit),
       schedules_(frame_schedules(space, costs.placed().num_stages())),
-      rules_(recompute_rules(space.restrictions)),
+      rules_(recompute_rules(space)),
       zeros_(zero_stages(space.restrictions, costs.placed())),
-      recomputing_seconds_(costs.least_seconds(true)) {
+      recomputing_seconds_(costs.least_seconds(Recompute::full)) {
   const std::vector<NodeGroup>& groups = space.instance.cluster.groups;
   shares_cores_ =
       std::any_of(groups.begin(), groups.end(), [](const NodeGroup& group) { return group.shares_cores(); });

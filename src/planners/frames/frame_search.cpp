@@ -128,8 +128,8 @@ class FrameSearch {
 
   /// Puts the costs that were added last into the queue.
   void push_costs(double least_bound) {
-    const bool recomputes = recompute_rules(space_.restrictions).front() == RecomputeRule::full;
-    const double bound = std::max(least_bound, costs_.back().least_seconds(recomputes));
+    const Recompute least = weakest(recompute_rules(space_).front());
+    const double bound = std::max(least_bound, costs_.back().least_seconds(least));
     queue_.push({bound, bound, bound, 0, Rung::first, static_cast<int>(costs_.size()) - 1});
   }
 

@@ -31,12 +31,13 @@ std::vector<LayerBytes> formula_bytes(const Profile& profile) {
 }
 
 /// Sums over the layers. Full recomputation leaves repeated layers their input, and the others all that they store.
-HeldSums held_sums(const Profile& profile, const std::vector<LayerBytes>& layers, double samples, bool by_rows) {
+HeldSums held_sums(const Profile& profile, const std::vector<LayerBytes>& layers, int tensor_parallel, double samples,
+                   bool by_rows) {
   HeldSums sums;
   for (std::vector<double>& stored : sums.stored) stored.push_back(0.0);
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const double all = layers[l].stored / samples;
-    const double input = l == 0 ? 0.0 : profile.layers[l - 1].output_bytes;
+    const double input = profile.input_bytes(static_cast<std::int64_t>(l), tensor_parallel);
     const double again = profile.layers[l].repeated ? std::min(all, input) : all;
     const auto add = [&sums](Recompute recompute, double stored) {
       std::vector<double>& of = sums.stored[static_cast<std::size_t>(recompute)];
@@ -99,8 +100,8 @@ const HeldSums& FrameTables::held(int kind, int tensor_parallel, double samples)
   const Profile& profile = instance_.profile;
   const std::string& name = instance_.cluster.device_kinds[static_cast<std::size_t>(kind)].name;
   const std::optional<std::vector<LayerBytes>> rows = layer_bytes(profile, name, tensor_parallel, samples);
-  entry->second =
-      rows ? held_sums(profile, *rows, samples, true) : held_sums(profile, formula_bytes(profile), 1.0, false);
+  entry->second = rows ? held_sums(profile, *rows, tensor_parallel, samples, true)
+                       : held_sums(profile, formula_bytes(profile), tensor_parallel, 1.0, false);
   return entry->second;
 }
 

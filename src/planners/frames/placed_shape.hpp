@@ -20,8 +20,6 @@ class PlacedShape {
   int data(int stage) const { return static_cast<int>(mesh(stage).size()); }
   int tensor(int stage) const { return static_cast<int>(mesh(stage).front().size()); }
   int most_data() const;
-  /// Whether replicas have the whole model on one device each.
-  bool has_whole_model() const { return num_stages() == 1 && tensor(0) == 1; }
   /// Stages that are alike but for what follows them have one layout.
   int num_layouts() const { return static_cast<int>(layouts_.size()); }
   const StageLayout& layout(int index) const { return layouts_[static_cast<std::size_t>(index)]; }

@@ -66,12 +66,14 @@ void ScheduledCost::Held::add(const Held& other) {
   least_parameters = std::min(least_parameters, other.least_parameters);
 }
 
+/// The `Recompute` of stages that compute all of F again, or what the rule has for the others.
+std::size_t ScheduledCost::mode(bool again) const {
+  return static_cast<std::size_t>(again ? Recompute::full : weakest(modes_.recompute));
+}
+
 /// Bytes of a sample that one device of a stage stores of the first layers.
 const std::vector<double>& ScheduledCost::stored_sums(int stage, bool again) const {
-  const Recompute recompute = again                                          ? Recompute::full
-                              : modes_.recompute == RecomputeRule::selective ? Recompute::selective
-                                                                             : Recompute::none;
-  return costs_.kind(stage).held->stored[static_cast<std::size_t>(recompute)];
+  return costs_.kind(stage).held->stored[mode(again)];
 }
 
 ScheduledCost::Held ScheduledCost::held(int stage, const Interval& layers) const {
@@ -82,7 +84,7 @@ ScheduledCost::Held ScheduledCost::held(int stage, const Interval& layers) const
   Held held;
   for (const int again : {0, 1}) {
     if (again != 0 && modes_.recompute == RecomputeRule::none) break;
-    const PassSeconds pass = kind.times[again]->of(begin, end);
+    const PassSeconds pass = kind.times[mode(again != 0)]->of(begin, end);
     held.work[again] = pass.forward + pass.backward;
     held.forward = pass.forward;
     const std::vector<double>& stored = stored_sums(stage, again != 0);
@@ -214,7 +216,8 @@ ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
   StageTerms terms;
   terms.again = computes_again(stage);
   terms.overrun = overrun(stage, terms.again);
-  const PassSeconds pass = kind.least[terms.again]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
+  const PassSeconds pass =
+      kind.least[mode(terms.again)]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
   const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
   terms.left = seconds_left(kind, parameters / kind.tensor);
   // W of any chunk may be the last where B and W are apart.
@@ -230,16 +233,16 @@ ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
     // Weights begin to come while the step before still updates others; F of the last layer is behind them all.
     const double come = costs_.gather_per_byte(stage) * bytes_.weight * parameters / kind.tensor - terms.update;
     const auto last_layer = static_cast<int>(end) - 1;
-    const PassSums& slowest = *kind.times[terms.again];
+    const PassSums& slowest = *kind.times[mode(terms.again)];
     const double before_last = slowest.of(static_cast<int>(begin), last_layer).forward;
     terms.begun = come - before_last;
-    terms.handed = come + kind.least[terms.again]->of(last_layer, static_cast<int>(end)).forward + cut;
+    terms.handed = come + kind.least[mode(terms.again)]->of(last_layer, static_cast<int>(end)).forward + cut;
   }
   return terms;
 }
 
 double ScheduledCost::least_seconds(int stage, const std::vector<Interval>& chunks) const {
-  const PassSums& times = *costs_.kind(stage).times[modes_.recompute == RecomputeRule::full];
+  const PassSums& times = *costs_.kind(stage).times[mode(modes_.recompute == RecomputeRule::full)];
   double work = 0.0;
   for (const int c : chunks_of_[static_cast<std::size_t>(stage)]) {
     const Interval& layers = chunks[static_cast<std::size_t>(c)];

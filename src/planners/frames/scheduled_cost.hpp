@@ -103,6 +103,7 @@ class ScheduledCost {
   double overrun(int stage, bool again) const;
   const std::vector<double>& stored_sums(int stage, bool again) const;
   bool computes_again(int stage) const;
+  std::size_t mode(bool again) const;
   double seconds_left(const StageKind& kind, double parameters) const;
   double seconds_each(int stage, bool again) const;
 

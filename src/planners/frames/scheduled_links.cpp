@@ -77,7 +77,7 @@ ScheduledCost::ChunkPass ScheduledCost::pass_of(int chunk, const std::vector<Int
   const int stage = stage_of(chunk);
   const StageKind& kind = costs_.kind(stage);
   const Interval& layers = chunks[static_cast<std::size_t>(chunk)];
-  const PassSums& times = *kind.least[computes_again(stage)];
+  const PassSums& times = *kind.least[mode(computes_again(stage))];
   const PassSeconds pass = times.of(static_cast<int>(layers.begin), static_cast<int>(layers.end));
   const double weight = split_ ? (*kind.weight)[layers.end] - (*kind.weight)[layers.begin] : 0.0;
   const bool crosses = chunk + 1 < num_chunks() && stage_of(chunk + 1) > stage;
