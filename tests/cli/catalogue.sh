@@ -107,6 +107,9 @@ job "a plan as a file" 0 'Wrote plan.json' "${plan[@]}" "${llama[@]}" --cluster 
 job "simulated" 0 'makespan' simulate "${llama[@]}" --cluster "$nodes" --plan plan.json
 job "precision of a configuration too" 0 'peak in fp16' plan llama.toml --planner amp --precision fp16
 
+job "a micro-batch of the batch that is asked for" 0 '1 micro-batch of 16 samples' \
+  "${plan[@]}" "${llama[@]}" --cluster "$nodes" --set training.micro_batch_size=16
+
 refused "a model beside a configuration" '--model: the model is named beside llama.toml' plan llama.toml "${llama[@]}"
 refused "a model beside a profile" '--model: the model is named beside a profile' \
   "${plan[@]}" "${llama[@]}" --cluster "$nodes" --profile p.json

@@ -185,6 +185,45 @@ TEST_CASE("memory rules out only frames none of whose divisions fit; a stage's w
   CHECK(fitting > 10);
 }
 
+TEST_CASE("a division costs the same behind another one that was undone", "[planners]") {
+  constexpr int layers = 8;
+  const Profile profile = blocks(layers, 0.4);
+  Cluster cluster = mixed_nodes(2, 2);
+  for (DeviceKind& kind : cluster.device_kinds) kind.memory *= 0.5;
+  const Instance instance = {profile, cluster, 8};
+  const Restrictions free = everything_free();
+  const SearchSpace space = {instance, free};
+  const Site site = sites_of(instance).front();
+  FrameTables tables(instance);
+  int num_compared = 0;
+  for (const Shape& shape : shapes_of(space, site)) {
+    std::vector<Mesh> meshes = meshes_of(site, shape);
+    if (!has_rows(instance, meshes)) continue;
+    const PlacedShape placed(instance, std::move(meshes), ZeroGroup::replicas);
+    const FrameCosts costs(instance, tables, placed, 4);
+    for (const int chunks : {1, 2}) {
+      if (chunks * placed.num_stages() > layers) continue;
+      const ScheduleChoice schedule = {chunks == 1 ? "zb-h1" : "interleaved-1f1b", chunks, 0};
+      const FrameModes modes = {RecomputeRule::needed, 1};
+      ScheduledCost kept(costs, schedule, modes);
+      std::vector<std::vector<Interval>> divisions = all_divisions(layers, chunks * placed.num_stages());
+      if (divisions.size() > 20) divisions.resize(20);
+      for (std::size_t d = 0; d < divisions.size(); ++d) {
+        kept.of_stages(divisions[d]);
+        kept.of_stages(divisions.back());
+        kept.undo();
+        const ScheduledCost::Cost found = kept.of(divisions[d]);
+        const ScheduledCost::Cost fresh = ScheduledCost(costs, schedule, modes).of(divisions[d]);
+        REQUIRE(found.seconds == fresh.seconds);
+        REQUIRE(found.overrun == fresh.overrun);
+        REQUIRE(found.waits == fresh.waits);
+        ++num_compared;
+      }
+    }
+  }
+  CHECK(num_compared > 50);
+}
+
 TEST_CASE("a queue of frames ends where frames have next to no work", "[planners]") {
   FrameQueue queue(infinity);
   const auto push = [&queue](int index, double bound) {

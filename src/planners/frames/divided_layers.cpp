@@ -75,6 +75,7 @@ class LayerShift {
         least_ = next;
         return true;
       }
+      cost_.undo();
     }
     shift(from, to, -step);
     return false;

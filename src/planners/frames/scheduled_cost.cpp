@@ -76,12 +76,11 @@ const std::vector<double>& ScheduledCost::stored_sums(int stage, bool again) con
   return costs_.kind(stage).held->stored[mode(again)];
 }
 
-ScheduledCost::Held ScheduledCost::held(int stage, const Interval& layers) const {
+void ScheduledCost::set_part(int stage, const Interval& layers, Held& held) const {
   const StageKind& kind = costs_.kind(stage);
   const LayerSums& sums = costs_.sums();
   const int begin = static_cast<int>(layers.begin);
   const int end = static_cast<int>(layers.end);
-  Held held;
   for (const int again : {0, 1}) {
     if (again != 0 && modes_.recompute == RecomputeRule::none) break;
     const PassSeconds pass = kind.times[mode(again != 0)]->of(begin, end);
@@ -96,29 +95,47 @@ ScheduledCost::Held ScheduledCost::held(int stage, const Interval& layers) const
   held.update = (*kind.update)[layers.end] - (*kind.update)[layers.begin];
   held.parameters = sums.parameters(begin, end) / kind.tensor;
   held.least_parameters = held.parameters;
-  return held;
 }
 
 void ScheduledCost::hold(const std::vector<Interval>& chunks) {
-  std::fill(changed_.begin(), changed_.end(), 0);
+  replaced_parts_.clear();
+  replaced_stages_.clear();
   for (std::size_t c = 0; c < chunks.size(); ++c) {
     if (chunks[c] == chunks_[c]) continue;
+    ReplacedPart& part = replaced_parts_.emplace_back();
+    part.number = c;
+    part.layers = chunks_[c];
+    part.held = parts_[c];
     chunks_[c] = chunks[c];
-    parts_[c] = held(stage_of_[c], chunks[c]);
-    changed_[static_cast<std::size_t>(stage_of_[c])] = 1;
-  }
-  for (std::size_t s = 0; s < held_.size(); ++s) {
-    if (changed_[s] != 0) held_[s] = Held();
-  }
-  for (std::size_t c = 0; c < chunks.size(); ++c) {
+    set_part(stage_of_[c], chunks[c], parts_[c]);
     const auto s = static_cast<std::size_t>(stage_of_[c]);
-    if (changed_[s] != 0) held_[s].add(parts_[c]);
+    if (changed_[s] != 0) continue;
+    changed_[s] = 1;
+    ReplacedStage& stage = replaced_stages_.emplace_back();
+    stage.number = s;
+    stage.held = held_[s];
+    stage.terms = terms_[s];
   }
-  for (std::size_t s = 0; s < held_.size(); ++s) {
-    if (changed_[s] == 0) continue;
-    terms_[s] = terms(static_cast<int>(s));
-    for (const int c : chunks_of_[s]) passes_[static_cast<std::size_t>(c)] = pass_of(c, chunks);
+  for (const ReplacedStage& stage : replaced_stages_) {
+    const std::size_t s = stage.number;
+    changed_[s] = 0;
+    held_[s] = Held();
+    for (const int c : chunks_of_[s]) held_[s].add(parts_[static_cast<std::size_t>(c)]);
+    set_terms(static_cast<int>(s), terms_[s]);
   }
+}
+
+void ScheduledCost::undo() {
+  for (const ReplacedPart& part : replaced_parts_) {
+    chunks_[part.number] = part.layers;
+    parts_[part.number] = part.held;
+  }
+  for (const ReplacedStage& stage : replaced_stages_) {
+    held_[stage.number] = stage.held;
+    terms_[stage.number] = stage.terms;
+  }
+  replaced_parts_.clear();
+  replaced_stages_.clear();
 }
 
 double ScheduledCost::overrun(int stage, bool again) const {
@@ -207,13 +224,12 @@ double ScheduledCost::seconds_each(int stage, bool again) const {
   return each;
 }
 
-ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
+void ScheduledCost::set_terms(int stage, StageTerms& terms) const {
   const StageKind& kind = costs_.kind(stage);
   const Held& held = held_[static_cast<std::size_t>(stage)];
   const Interval& first = chunks_[static_cast<std::size_t>(stage)];  // a stage's first chunk has its number
   const auto begin = static_cast<std::size_t>(first.begin);
   const auto end = static_cast<std::size_t>(first.end);
-  StageTerms terms;
   terms.again = computes_again(stage);
   terms.overrun = overrun(stage, terms.again);
   const PassSeconds pass =
@@ -238,7 +254,6 @@ ScheduledCost::StageTerms ScheduledCost::terms(int stage) const {
     terms.begun = come - before_last;
     terms.handed = come + kind.least[mode(terms.again)]->of(last_layer, static_cast<int>(end)).forward + cut;
   }
-  return terms;
 }
 
 double ScheduledCost::least_seconds(int stage, const std::vector<Interval>& chunks) const {
@@ -277,6 +292,7 @@ ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks
 
 ScheduledCost::Cost ScheduledCost::of(const std::vector<Interval>& chunks) {
   Cost cost = of_stages(chunks);
+  for (int c = 0; c < num_chunks(); ++c) passes_[static_cast<std::size_t>(c)] = pass_of(c, chunks);
   cost.seconds = std::max({cost.seconds, path_seconds(), uplink_seconds(chunks), summing_seconds()});
   return cost;
 }

@@ -42,6 +42,8 @@ class ScheduledCost {
   Cost of(const std::vector<Interval>& chunks);
   /// The same without the path of one micro-batch and the uplinks, which other divisions change little: no more.
   Cost of_stages(const std::vector<Interval>& chunks);
+  /// Goes back to the division that was costed before the last one, so that another one near it costs little.
+  void undo();
   /// Seconds of all micro-batches on a stage: `of_stages` gives no less, and takes longer.
   double least_seconds(int stage, const std::vector<Interval>& chunks) const;
 
@@ -83,6 +85,18 @@ class ScheduledCost {
     double update = 0.0;
   };
 
+  /// What a division had in place of the next one, which `undo` brings back.
+  struct ReplacedPart {
+    std::size_t number = 0;  ///< of the chunk
+    Interval layers;
+    Held held;
+  };
+  struct ReplacedStage {
+    std::size_t number = 0;
+    Held held;
+    StageTerms terms;
+  };
+
   /// A micro-batch in a chunk and over the cut behind it, on the fastest replica; seconds.
   struct ChunkPass {
     double forward = 0.0;
@@ -92,8 +106,9 @@ class ScheduledCost {
 
   /// Brings what is kept of stages up to date for these chunks.
   void hold(const std::vector<Interval>& chunks);
-  Held held(int stage, const Interval& layers) const;
-  StageTerms terms(int stage) const;
+  // Results are written where they stay: copies of what was just written make processors wait.
+  void set_part(int stage, const Interval& layers, Held& held) const;
+  void set_terms(int stage, StageTerms& terms) const;
   double waits() const;
   double uplink_seconds(const std::vector<Interval>& chunks) const;
   double summing_seconds() const;
@@ -120,11 +135,13 @@ class ScheduledCost {
   // Of the chunks that were costed last: most divisions differ from the one before in a few.
   std::vector<Interval> chunks_;
   std::vector<Held> parts_;        // by chunk
-  std::vector<ChunkPass> passes_;  // by chunk
+  std::vector<ChunkPass> passes_;  // by chunk, of what `of` was asked for last
   std::vector<Held> held_;         // by stage
   std::vector<StageTerms> terms_;  // by stage
   long num_costed_ = 0;
   std::vector<char> changed_;  // by stage; while they are brought up to date
+  std::vector<ReplacedPart> replaced_parts_;
+  std::vector<ReplacedStage> replaced_stages_;
 };
 
 /// The division with about the least cost: from `start`, or where that is empty from even work, by steps for as long as
