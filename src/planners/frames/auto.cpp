@@ -68,6 +68,11 @@ class Best {
     if (outcome.plan) offer(*outcome.plan);
     result.beside.push_back({planner, std::move(outcome.plan), std::move(outcome.why_not)});
   }
+  /// Takes in what was found along an order of the devices, of which the candidates have been told.
+  void add_order(Outcome outcome) {
+    sum_up(outcome);
+    if (outcome.plan) offer(std::move(*outcome.plan));
+  }
   void count(const Outcome& outcome) {
     space_.tell_examined(outcome.num_examined);
     sum_up(outcome);
@@ -111,23 +116,22 @@ std::vector<std::int64_t> micro_batches_around(const SearchSpace& space, std::in
   return sizes;
 }
 
-/// Stages of any size and shape along some orders of the devices, with balanced samples.
-void search_orders(const SearchSpace& space, Best& best) {
+/// Stages of any size and shape along one order of the devices, with balanced samples, that take less than `known`.
+Outcome search_order(const SearchSpace& space, const DeviceOrder& order, const std::optional<Plan>& known) {
   constexpr int most_places = 32;
-  const Instance& instance = space.instance;
-  LayerSums sums(instance);
-  for (const DeviceOrder& order : device_orders(instance)) {
-    OrderedDevices devices(space, order, cut_places(instance.cluster, order, most_places));
-    StageSearch search(space, sums, devices, Merging::close, Shares::balanced);
-    const std::int64_t near = best.result.plan ? best.result.plan->micro_batch_size : 1;
-    for (const std::int64_t micro_batch : micro_batches_around(space, near)) {
-      const auto chain = search.search(micro_batch, best.limit());
-      if (chain) best.offer_checked(search.plan_of(*chain));
-      if (search.stopped()) best.result.complete = false;
-    }
-    best.result.num_examined += search.num_examined();
-    space.tell_examined(search.num_examined());
+  Best best(space);
+  best.result.plan = known;
+  LayerSums sums(space.instance);
+  OrderedDevices devices(space, order, cut_places(space.instance.cluster, order, most_places));
+  StageSearch search(space, sums, devices, Merging::close, Shares::balanced);
+  for (const std::int64_t micro_batch : micro_batches_around(space, known ? known->micro_batch_size : 1)) {
+    const auto chain = search.search(micro_batch, best.limit());
+    if (chain) best.offer_checked(search.plan_of(*chain));
+    if (search.stopped()) best.result.complete = false;
   }
+  best.result.num_examined = search.num_examined();
+  space.tell_examined(search.num_examined());
+  return std::move(best.result);
 }
 
 /// Every planner but this one and `exhaustive`, which is asked last, where the instance is small enough. AMP's
@@ -141,23 +145,39 @@ std::vector<std::string> asked_planners() {
   return names;
 }
 
-/// Asks the planners on all cores, and takes their plans in the order in which one core would ask.
-void ask_planners(const SearchSpace& papers, Best& best) {
+/// Asks the planners, and searches along orders of the devices for what takes less than AMP's plan, on all cores. Plans
+/// are taken in the order in which one core would find them.
+void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& best) {
   // Most need far less. The others are stopped however long the whole search may go on: frames find what they would.
   const double most_seconds = 5.0 * std::max(1.0, effort_factor(papers.restrictions.effort));
-  const std::vector<std::string> names = asked_planners();
-  std::vector<Outcome> outcomes(names.size());
-  const bool checks = papers.check != nullptr;  // which simulates for one planner at a time
-  parallel_for(static_cast<int>(names.size()), checks ? 1 : threads_of(papers.restrictions), [&](int, int i) {
-    const std::string& name = names[static_cast<std::size_t>(i)];
+  const auto ask = [&](const std::string& name) {
     papers.tell_asks("asking " + name);
     SearchSpace share = papers;
     share.stop = papers.stop.within(std::min(most_seconds, papers.stop.seconds_left() / 2.0));
-    Outcome& outcome = outcomes[static_cast<std::size_t>(i)];
-    outcome = published_planner(name).search(share);
+    Outcome outcome = published_planner(name).search(share);
     papers.tell_examined(outcome.num_examined);
-  });
-  for (std::size_t i = 0; i < names.size(); ++i) best.add(names[i], std::move(outcomes[i]));
+    return outcome;
+  };
+  const std::vector<std::string> names = asked_planners();
+  const std::vector<DeviceOrder> orders = device_orders(space.instance);
+  std::vector<Outcome> asked(names.size());
+  asked.front() = ask(names.front());
+  std::optional<Plan> known = asked.front().plan;
+  if (known) known = finished_plan(space, std::move(*known), "auto");
+  std::vector<Outcome> along(orders.size());
+  const auto search = [&](int, int i) {
+    const std::size_t planner = static_cast<std::size_t>(i) + 1;
+    if (planner < names.size()) {
+      asked[planner] = ask(names[planner]);
+    } else {
+      along[planner - names.size()] = search_order(space, orders[planner - names.size()], known);
+    }
+  };
+  const bool checks = papers.check != nullptr;  // which simulates for one planner at a time
+  parallel_for(static_cast<int>(names.size() - 1 + orders.size()), checks ? 1 : threads_of(papers.restrictions),
+               search);
+  for (std::size_t i = 0; i < names.size(); ++i) best.add(names[i], std::move(asked[i]));
+  for (Outcome& outcome : along) best.add_order(std::move(outcome));
 }
 
 /// What the closed forms hold best, with what the planners that were asked hold best.
@@ -178,14 +198,12 @@ Outcome best_by_estimate(const SearchSpace& space) {
     best.take("whale", published_planner("whale").search(space));
     return std::move(best.result);
   }
-  ask_planners(papers, best);
-  space.tell_asks("stages of any shape");
+  ask_planners(space, papers, best);
   if (predicts_more_than_amp(space.instance)) {
     Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");
     if (grids.plan) best.offer(std::move(*grids.plan));
     best.count(grids);
   }
-  search_orders(space, best);
   if (best.result.plan) {
     Outcome polished = polish(space, *best.result.plan);
     best.offer(std::move(*polished.plan));
