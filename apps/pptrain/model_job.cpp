@@ -149,7 +149,7 @@ Config begun_job(const Options& options, const std::string& file) {
   std::vector<std::string> overrides = options.overrides;
   const std::vector<std::string> settings = short_settings(options);
   overrides.insert(overrides.end(), settings.begin(), settings.end());
-  // A batch that both say is the option's; here, since a micro-batch size is held to it.
+  // The option's batch counts before the keys are checked, since a micro-batch has to divide it.
   if (options.global_batch_size)
     overrides.push_back(fmt::format("training.global_batch_size={}", *options.global_batch_size));
   overrides.insert(overrides.end(), {"profile.analytic=true", "model.from=" + quote_toml(folder_of(file))});

@@ -1,9 +1,20 @@
 #include "cost/layer_sums.hpp"
 
+#include <algorithm>
+
 namespace pptrain {
 
+bool takes_time_selectively(const Profile& profile) {
+  return std::any_of(profile.layers.begin(), profile.layers.end(),
+                     [](const ProfileLayer& layer) { return layer.selective_part > 0.0; });
+}
+
 LayerSums::LayerSums(const Instance& instance)
-    : instance_(instance), parameters_{0.0}, stored_{0.0}, stored_inputs_{0.0} {
+    : instance_(instance),
+      selects_(takes_time_selectively(instance.profile)),
+      parameters_{0.0},
+      stored_{0.0},
+      stored_inputs_{0.0} {
   for (int l = 0; l < instance.profile.num_layers(); ++l) {
     parameters_.push_back(parameters_.back() + instance.profile.layers[l].parameters);
     stored_.push_back(stored_.back() + stored_bytes_of(instance.profile, l, Recompute::none));
@@ -24,6 +35,7 @@ PassSeconds LayerSums::layer_of(const ReplicaGroup& group, int layer, int tensor
 
 const PassSums& LayerSums::times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
                                  Sharding sharding) {
+  if (recompute == Recompute::selective && !selects_) recompute = Recompute::none;
   const Key key = {group.kinds, group.link.bandwidth, group.link.latency, group.samples,
                    group.loads, tensor_parallel,      recompute,          sharding};
   const auto [place, is_new] = times_.try_emplace(key);

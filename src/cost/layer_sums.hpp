@@ -25,6 +25,9 @@ enum class Sharding {
   patterns,  ///< by `least_communication`
 };
 
+/// Whether selective recomputation computes something again in any layer, and so is a trade of time for memory.
+bool takes_time_selectively(const Profile& profile);
+
 /// Sums over the first layers of a profile, so that a search costs any interval of layers with two
 /// look-ups. Agrees with `layers_seconds` up to rounding.
 class LayerSums {
@@ -47,6 +50,7 @@ class LayerSums {
                        Sharding sharding) const;
 
   const Instance& instance_;
+  bool selects_;  // whether selective recomputation takes time
   std::map<Key, PassSums> times_;
   std::vector<double> parameters_;
   std::vector<double> stored_;

@@ -50,7 +50,7 @@ void make_others_again(const OperatorList& list, double element_bytes, PlainByte
   for (const Operator& op : list.operators) {
     const bool is_product = op.as<op::Linear>() != nullptr;
     if (is_product) ++products;
-    if ((is_product && products % 2 == 1) || op.as<op::SelfAttention>() != nullptr) keep(*op.output);
+    if ((is_product && keeps_product(products)) || op.as<op::SelfAttention>() != nullptr) keep(*op.output);
   }
   bytes.whole_again = std::max(0.0, bytes.whole_again);
   bytes.divided_again = std::max(0.0, bytes.divided_again);

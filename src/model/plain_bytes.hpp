@@ -15,6 +15,10 @@ struct PlainBytes {
   double moment = 0.0;         ///< beside it for a moment, the gradients of the widest values, by members divided
 };
 
+/// Whether selective recomputation that keeps every other product of a layer keeps its product of this number, the
+/// first one being 1.
+constexpr bool keeps_product(int number) { return number % 2 == 1; }
+
 /// How the framework computes what frameworks compute differently.
 struct PlainKernels {
   double element_bytes = 2.0;     ///< of a number of activations
@@ -23,8 +27,8 @@ struct PlainKernels {
   double logit_bytes = 8.0;       ///< of a logit while the loss is computed
   bool keeps_gates = false;       ///< the activation of a gate is kept beside what it gates and what comes of that
   bool copies_attention = false;  ///< what attention gives is kept twice, for attention and for the product behind it
-  /// Selective recomputation keeps a layer's input, what attention gives, and what every other product gives, beginning
-  /// with the first; otherwise it makes stored scores again.
+  /// Selective recomputation keeps a layer's input, what attention gives, and what every other product gives
+  /// (`keeps_product`); otherwise it makes stored scores again.
   bool keeps_products = false;
 };
 PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels);

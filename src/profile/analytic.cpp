@@ -106,7 +106,7 @@ double selective_part(const Work& work, const Roofline& roofline) {
   int products = 0;
   for (const Kernel& kernel : work.forward) {
     if (kernel.product) ++products;
-    if (!kernel.attention && !(kernel.product && products % 2 == 1)) others.forward.push_back(kernel);
+    if (!kernel.attention && !(kernel.product && keeps_product(products))) others.forward.push_back(kernel);
   }
   const double all = roofline_seconds(work, roofline, 1, 1.0).forward;
   return all > 0.0 ? rounded(roofline_seconds(others, roofline, 1, 1.0).forward / all) : 0.0;

@@ -105,6 +105,13 @@ job "tokens in another runtime too" 0 'throughput +[0-9.]+[kM]? tokens/s' \
 job "a cluster in a configuration" 0 'PP [0-9]+ x DP [0-9]+' plan llama.toml --planner amp --set cluster.file="$nodes"
 job "a plan as a file" 0 'Wrote plan.json' "${plan[@]}" "${llama[@]}" --cluster "$nodes" -o plan.json
 job "simulated" 0 'makespan' simulate "${llama[@]}" --cluster "$nodes" --plan plan.json
+job "a plan says whose execution it predicts" 0 'times and memory are torchtitan.s' \
+  plan --global-batch-size 16 "${llama[@]}" --cluster "$nodes" --like torchtitan -o like.json
+job "another execution is simulated" 0 'like.json: made for the execution of torchtitan, and simulated as pptrain' \
+  simulate "${llama[@]}" --cluster "$nodes" --plan like.json
+job "its execution is simulated" 0 'makespan' simulate "${llama[@]}" --cluster "$nodes" --plan like.json --like torchtitan
+without_warning() { ! grep -aq 'made for the execution' output.txt errors.txt; }
+check "its execution is simulated: no warning" without_warning
 job "precision of a configuration too" 0 'peak in fp16' plan llama.toml --planner amp --precision fp16
 
 job "a micro-batch of the batch that is asked for" 0 '1 micro-batch of 16 samples' \

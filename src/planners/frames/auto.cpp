@@ -119,6 +119,7 @@ std::vector<std::int64_t> micro_batches_around(const SearchSpace& space, std::in
 /// Stages of any size and shape along one order of the devices, with balanced samples, that take less than `known`.
 Outcome search_order(const SearchSpace& space, const DeviceOrder& order, const std::optional<Plan>& known) {
   constexpr int most_places = 32;
+  space.tell_asks("stages of any shape");
   Best best(space);
   best.result.plan = known;
   LayerSums sums(space.instance);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/layer_sums.hpp"
 #include "plan/zero_groups.hpp"
 #include "planners/frames/schedule_choices.hpp"
 #include "planners/meshes/grid.hpp"
@@ -22,21 +23,11 @@ std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most
   return sizes;
 }
 
-namespace {
-
-/// Whether selective recomputation is a trade of time for memory; where it takes no time, it is not a rule of its own.
-bool takes_time_selectively(const SearchSpace& space) {
-  const std::vector<ProfileLayer>& layers = space.instance.profile.layers;
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const ProfileLayer& layer) { return layer.selective_part > 0.0; });
-}
-
-}  // namespace
-
 std::vector<RecomputeRule> recompute_rules(const SearchSpace& space) {
   const Restrictions& restrictions = space.restrictions;
   if (!restrictions.recompute && restrictions.shares_evenly()) {
-    if (takes_time_selectively(space)) return {RecomputeRule::none, RecomputeRule::selective, RecomputeRule::full};
+    if (takes_time_selectively(space.instance.profile))
+      return {RecomputeRule::none, RecomputeRule::selective, RecomputeRule::full};
     return {RecomputeRule::none, RecomputeRule::full};
   }
   if (!restrictions.recompute) return {RecomputeRule::none, RecomputeRule::needed, RecomputeRule::full};

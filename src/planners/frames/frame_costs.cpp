@@ -196,6 +196,10 @@ void FrameCosts::add_kind(FrameTables& tables, int number) {
     made.times[r] = &sums_.times(slowest, tensor, recompute);
     made.least[r] = made.times[r];
     if (groups.size() == 1) continue;
+    if (r > 0 && made.times[r] == made.times[0]) {
+      made.least[r] = made.least[0];
+      continue;
+    }
     std::vector<const PassSums*> all;
     for (const ReplicaGroup& group : groups) all.push_back(&sums_.times(group, tensor, recompute));
     made.least[r] = &least_.emplace_back(least_of(all));
