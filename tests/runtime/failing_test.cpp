@@ -8,12 +8,12 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Real but for its fifth forward pass, which finds no memory.
+/// Real but for its seventh forward pass, which finds no memory: the first one of step 4, with two micro-batches a step.
 class FailingLayer final : public LayerModule {
  public:
   explicit FailingLayer(std::unique_ptr<LayerModule> real) : real_(std::move(real)) {}
   Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
-    if (++calls_ == 5) throw_runtime_failure({"", "out of device memory: 3 MiB asked for", "the device has 4 MiB", ""});
+    if (++calls_ == 7) throw_runtime_failure({"", "out of device memory: 3 MiB asked for", "the device has 4 MiB", ""});
     return real_->forward(batch, std::move(input), saved);
   }
   Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override {
@@ -36,9 +36,12 @@ TEST_CASE("a rank without memory in an iteration ends the job on all ranks with 
     if (!layer.computes_loss() || world_rank() != 3) return real;
     return std::make_unique<FailingLayer>(std::move(real));
   };
+  // The job has a communicator of its own: messages that it leaves behind never reach the job of the next test.
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   std::string complaint;
   try {
-    train(MPI_COMM_WORLD,
+    train(comm,
           // No wait ends because it takes long.
           folder.options({"parallelism.pipeline=2", "parallelism.data=2", "parallelism.tensor=1",
                           "training.micro_batch_size=4", "job.timeout=100 h"}),
@@ -50,7 +53,9 @@ TEST_CASE("a rank without memory in an iteration ends the job on all ranks with 
   }
   CHECK(complaint == "rank 3: out of device memory: 3 MiB asked for (the device has 4 MiB)");
   if (world_rank() != 0) return;
-  // What was done before is in the metrics.
-  const std::vector<double> steps = read_series(folder.run() / "metrics.h5", "/steps/step");
+  // The metrics hold the steps that were done. Rank 3 begins step 4 once all ranks have begun the gradient sums of step
+  // 3, while rank 0 may still be about to write that step.
+  std::vector<double> steps = read_series(folder.run() / "metrics.h5", "/steps/step");
+  if (steps.size() == 3 && steps.back() == 3.0) steps.pop_back();
   CHECK(steps == std::vector<double>{1.0, 2.0});
 }
