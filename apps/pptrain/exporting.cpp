@@ -47,10 +47,11 @@ void make_folder(const std::string& folder) {
 void run_export_plan(const Options& options) {
   Config config = planning_config(options);
   config.parallelism.like = options.trainer;  // whose memory says which orders fit
+  const Plan plan = read_plan(options.plan);
+  take_context(plan, options.plan, config);
   check_job(config);
   const Cluster cluster = planning_cluster(options, config);
   const Model model = build_model_of(config);
-  const Plan plan = read_plan(options.plan);
   check_plan_matches(plan, model, cluster, plan.global_batch_size, options.plan);
   validate_plan(plan, model.num_layers(), cluster.num_devices(), options.plan);
   const Profile profile = planning_profile(options, config, cluster);

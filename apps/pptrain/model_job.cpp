@@ -62,7 +62,7 @@ std::string folder_of(const std::string& file) {
 
 std::int64_t batch_of(const Options& options, const Config& config) {
   if (options.global_batch_size) return *options.global_batch_size;
-  if (!options.plan.empty()) return read_plan(options.plan).global_batch_size;
+  if (!options.plan.empty()) return read_plan(options.plan).samples_per_step();
   if (config.places.contains("training.global_batch_size")) return config.training.global_batch_size;
   throw_bad_input({model_option, "no global batch size", "config.json does not say how many samples a step has",
                    "add --global-batch-size N"});

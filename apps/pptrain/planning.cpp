@@ -22,6 +22,7 @@
 #include "model/check.hpp"
 #include "model_job.hpp"
 #include "output.hpp"
+#include "plan/match.hpp"
 #include "plan_report.hpp"
 #include "planners/describe/describe.hpp"
 #include "planners/describe/running_cost.hpp"
@@ -71,6 +72,15 @@ Cluster planning_cluster(const Options& options, const Config& config) {
 
 Profile planning_profile(const Options& options, const Config& config, const Cluster& cluster) {
   return profile_without_machine(config, cluster, options.profile);
+}
+
+void take_context(const Plan& plan, const std::string& path, Config& config) {
+  if (config.places.contains("parallelism.context")) check_plan_context(plan, config.parallelism.context, path);
+  config.parallelism.context = plan.context;
+  if (plan.context == 1 || trainer_kind(config.parallelism.like) != nullptr) return;
+  throw_bad_input({path,
+                   fmt::format("context = {}: so many replicas divide the positions of each sample", plan.context),
+                   "other trainers do that, and pptrain does not", "add --like, with the trainer that it is for"});
 }
 
 std::vector<Tie> planned_ties(const Options& options, const Config& config, const Profile& profile) {
@@ -176,7 +186,7 @@ void plan_from_files(const Options& options) {
   check_deliveries(options);
   PlanningJob job = planning_job(options);
   auto& [config, cluster, profile, restrictions, ties, planner] = job;
-  const Instance instance = {profile, cluster, config.training.global_batch_size, ties};
+  const Instance instance = {profile, cluster, config.planned_batch_size(), ties};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   if (!options.calibrate.empty()) calibrate_times(options.calibrate, config, planner, restrictions, instance, profile);
   if (!config.parallelism.plan.empty()) {
@@ -225,7 +235,7 @@ bool profiles_from_files(const Options& options) {
 
 Restrictions asked_restrictions(const Options& options, const Config& config) {
   Restrictions restrictions = restrictions_of(config);
-  if (options.micro_batch_size) restrictions.micro_batch_size = options.micro_batch_size;
+  if (options.micro_batch_size) restrictions.micro_batch_size = *options.micro_batch_size * restrictions.context;
   if (auto rule = rule_of_trainer(config))
     restrictions = as_trainer_runs(std::move(restrictions), std::move(rule), config.source);
   restrictions.threads = static_cast<int>(std::min<std::int64_t>(options.threads.value_or(0), usable_cores()));
@@ -291,7 +301,7 @@ void run_plan(const Options& options) {
   set_prices(options.prices, machine.cluster);
   const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
   const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
-  const Instance instance = {profile, machine.cluster, config.training.global_batch_size, ties_of(config, profile)};
+  const Instance instance = {profile, machine.cluster, config.planned_batch_size(), ties_of(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
     if (!config.parallelism.plan.empty()) {

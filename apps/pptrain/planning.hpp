@@ -32,6 +32,10 @@ Profile planning_profile(const Options& options, const Config& config, const Clu
 Restrictions asked_restrictions(const Options& options, const Config& config);
 
 /// What the first and the last layer share, where the job names a model that pptrain trains.
+/// Sets the job's `context` to that of a plan that was read from `path`. Refuses (`Error`, exit code 2) a plan of
+/// several where the job is of pptrain's own execution, or says another number.
+void take_context(const Plan& plan, const std::string& path, Config& config);
+
 std::vector<Tie> planned_ties(const Options& options, const Config& config, const Profile& profile);
 
 /// A planning job that looks at no machine.

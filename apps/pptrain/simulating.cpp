@@ -33,8 +33,8 @@ void warn_of_execution(const Plan& plan, const Profile& profile, const std::stri
               whose(plan.predicted->like), whose(profile.like), whose(plan.predicted->like));
 }
 
-Plan plan_to_simulate(const Options& options, const Profile& profile, const Cluster& cluster) {
-  Plan plan = read_plan(options.plan);
+/// The plan as it is to be simulated.
+Plan plan_to_simulate(const Options& options, Plan plan, const Profile& profile, const Cluster& cluster) {
   std::string source = options.plan;
   warn_of_execution(plan, profile, source);
   if (!options.schedule.empty()) {
@@ -117,7 +117,7 @@ std::string simulation_text(const Simulation& simulation, const Instance& instan
     rows.push_back({name == "amp" ? "AMP's formula" : "DAPPLE's formula", format_seconds(seconds)});
   rows.push_back({"lower bound", format_seconds(comparison.lower_bound_seconds)});
   const std::string head = fmt::format("{}, {} with {} micro-batches of {} samples, {}", plan.model, plan.shape(),
-                                       plan.micro_batches, plan.micro_batch_size, order);
+                                       plan.micro_batches, plan.samples_per_micro_batch(), order);
   std::string text = wrapped(head, screen_columns(), "  ") + "\n";
   text += align(rows) + "\n" + device_table(simulation, programs, instance.cluster);
   const std::string picture = pipeline_picture(simulation, programs);
@@ -127,7 +127,9 @@ std::string simulation_text(const Simulation& simulation, const Instance& instan
 }  // namespace
 
 void run_simulate(const Options& options) {
-  const Config config = planning_config(options);
+  Config config = planning_config(options);
+  const Plan named = read_plan(options.plan);
+  take_context(named, options.plan, config);
   if (!names_files(config) || !names_model(options, config)) {
     throw_bad_input({options.input.empty() ? "command line" : options.input, "nothing to simulate the plan on",
                      "a simulation looks at no machine",
@@ -135,7 +137,7 @@ void run_simulate(const Options& options) {
   }
   const Cluster cluster = planning_cluster(options, config);
   const Profile profile = planning_profile(options, config, cluster);
-  const Plan plan = plan_to_simulate(options, profile, cluster);
+  const Plan plan = plan_to_simulate(options, named, profile, cluster);
   const Instance instance = {profile, cluster, plan.global_batch_size, planned_ties(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   const Programs programs = programs_of(options, instance, plan);

@@ -119,6 +119,14 @@ void check_zero(const Config& config) {
                    "stage 0 divides nothing", "use zero_stage = 1, 2, 3 or \"auto\", or leave zero_group"});
 }
 
+void check_context(const Config& config) {
+  const ParallelismConfig& parallelism = config.parallelism;
+  if (parallelism.context == 1 || parallelism.like != ParallelismConfig().like) return;
+  throw_bad_input({config.where("parallelism.context"), fmt::format("context = {}", parallelism.context),
+                   "pptrain does not divide the positions of a sample between replicas; other trainers do",
+                   "plan for one of them: --like megatron or torchtitan"});
+}
+
 void check_loss_scale(const Config& config) {
   const TrainingConfig& training = config.training;
   if (training.precision == Precision::fp16 || training.loss_scale.value_or(1.0) == 1.0) return;
@@ -251,6 +259,7 @@ void check_config(const Config& config) {
   check_batches(config);
   if (config.profile.file.empty()) check_trainable(config);
   check_zero(config);
+  check_context(config);
   check_mix(config);
   check_documents(config);
   check_training(config);

@@ -228,6 +228,7 @@ struct ParallelismConfig {
   AutoInt data;
   AutoInt pipeline;
   AutoInt tensor;
+  std::int64_t context = 1;  ///< replicas that divide the positions of each sample, where another trainer runs
   std::string schedule = "auto";
   AutoInt virtual_stages;
   std::int64_t unit = 0;           ///< ZeroPP scheduling unit; 0: chosen
@@ -311,6 +312,9 @@ struct Config {
   std::int64_t rows_per_sample() const {
     return model.is_classifier() ? 1 : training.sequence_length + training.source_length.value_or(0);
   }
+  /// The global batch as plans count it: each replica that divides the positions of a sample has a share of it, and a
+  /// share is what a plan calls a sample.
+  std::int64_t planned_batch_size() const { return training.global_batch_size * parallelism.context; }
   /// The place of a key for messages; the file alone when the key was not written.
   std::string where(const std::string& key) const;
 };

@@ -131,6 +131,10 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
                     parallelism.data, at_least(1));
   v.integer_or_auto({"pipeline", "Stages of the pipeline."}, parallelism.pipeline, at_least(1));
   v.integer_or_auto({"tensor", "Devices that share each layer."}, parallelism.tensor, at_least(1));
+  v.integer({"context",
+             "Context parallelism: how many replicas divide the positions of each sample and pass keys and values "
+             "round. pptrain itself divides none: with `like` another trainer alone, whose times and memory count it."},
+            parallelism.context, at_least(1));
   std::vector<std::string> schedules = schedule_names();
   std::rotate(schedules.begin(), schedules.end() - 1, schedules.end());  // "auto" first
   v.name({"schedule", "The order of tasks."}, parallelism.schedule, schedules);

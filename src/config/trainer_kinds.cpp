@@ -45,6 +45,8 @@ std::vector<TrainerKind> make_trainers() {
                                "none",
                    .node_groups = false,
                    .why_no_groups = "the distributed optimizer divides optimizer state over all replicas",
+                   .context = false,
+                   .why_no_context = "FlagScale's meshes run without context parallelism",
                    .offload = false,
                    .why_no_offload = "FlagScale is not told to"});
   kinds.push_back({.name = "deepspeed",
@@ -64,6 +66,9 @@ std::vector<TrainerKind> make_trainers() {
                    .tensor = false,
                    .why_no_tensor = "how a layer is divided is up to the model's program with DeepSpeed, not to its "
                                     "configuration",
+                   .context = false,
+                   .why_no_context = "how positions are divided is up to the model's program with DeepSpeed, not to "
+                                     "its configuration",
                    .sent_rows = false,
                    .why_no_rows = "their degree is up to the model's program with DeepSpeed"});
   return kinds;

@@ -28,6 +28,8 @@ struct TrainerKind {
   std::string why_no_groups = {};
   bool tensor = true;  ///< whether members may share a layer
   std::string why_no_tensor = {};
+  bool context = true;  ///< whether replicas may divide the positions of a sample
+  std::string why_no_context = {};
   bool offload = true;  ///< whether optimizer state may be in the host's memory
   std::string why_no_offload = {};
   bool sent_rows = true;  ///< whether replicas may divide experts

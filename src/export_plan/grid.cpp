@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
 #include "plan/parts.hpp"
 #include "plan/uniformity.hpp"
@@ -11,10 +13,11 @@ namespace pptrain {
 
 ExportGrid grid_of(const Plan& plan) {
   const Stage& first = plan.stages.front();
-  ExportGrid grid = {plan.num_stages(), first.replicas, first.tensor_parallel, static_cast<int>(first.layers.size())};
-  grid.samples = plan.micro_batch_size / grid.data;
+  ExportGrid grid = {plan.num_stages(), first.replicas / plan.context, plan.context, first.tensor_parallel,
+                     static_cast<int>(first.layers.size())};
+  grid.samples = plan.micro_batch_size / grid.replicas();  // a replica has a share of each sample of its group
   grid.recompute = first.recompute;
-  grid.zero_stage = grid.data > 1 ? first.zero_stage : 0;
+  grid.zero_stage = grid.replicas() > 1 ? first.zero_stage : 0;
   grid.zero_runs = grid.zero_stage > 0 ? static_cast<int>(first.sharding_groups().size()) : 1;
   grid.offload = first.offload;
   grid.whole_experts = divides_experts(first.shards);
@@ -61,7 +64,45 @@ class KindCheck {
       return Misfit{fmt::format("stage {} has {}", number, uneven), trainer_.title + " divides everything evenly"};
     if (one.tensor_parallel > 1 && !trainer_.tensor)
       return Misfit{fmt::format("{} tensor-parallel members", one.tensor_parallel), trainer_.why_no_tensor};
+    if (auto found = context_misfit(one)) return found;
     return memory_misfit(number);
+  }
+
+  /// Why replicas cannot divide samples as they lie. The job says how many do: a plan that is looked at in a search
+  /// does not yet.
+  PossibleMisfit context_misfit(const Stage& one) const {
+    const auto context = static_cast<int>(exported_.config.parallelism.context);
+    if (context == 1) return std::nullopt;
+    if (!trainer_.context) return Misfit{fmt::format("context = {}", context), trainer_.why_no_context};
+    if (one.replicas % context != 0)
+      return Misfit{fmt::format("{} replicas with context = {}", one.replicas, context),
+                    "so many divide the positions of each sample"};
+    for (int first = 0; first < one.replicas; first += context) {
+      if (auto found = scattered(one, {first, first + context})) return found;
+    }
+    const std::vector<Interval> groups = one.sharding_groups();
+    if (std::any_of(groups.begin(), groups.end(), [&](Interval group) { return group.size() % context != 0; }))
+      return Misfit{"replicas that divide samples are in several groups of ZeRO", trainer_.title + " has them in one"};
+    return std::nullopt;
+  }
+
+  /// Why replicas that divide samples are too far apart: what their keys and values take is predicted for neighbours.
+  PossibleMisfit scattered(const Stage& one, Interval replicas) const {
+    const Cluster& cluster = exported_.cluster;
+    std::set<int> nodes;
+    int smallest = std::numeric_limits<int>::max();
+    for (std::int64_t replica = replicas.begin; replica < replicas.end; ++replica) {
+      for (const DeviceId device : one.devices[static_cast<std::size_t>(replica)]) {
+        nodes.insert(cluster.node_of(device));
+        smallest = std::min(smallest, cluster.group_of_node(cluster.node_of(device)).num_devices);
+      }
+    }
+    const auto devices = static_cast<int>(replicas.size()) * one.tensor_parallel;
+    const int fewest = (devices + smallest - 1) / smallest;
+    if (static_cast<int>(nodes.size()) <= fewest) return std::nullopt;
+    return Misfit{fmt::format("{} replicas that divide samples are on {} nodes", replicas.size(), nodes.size()),
+                  fmt::format("{} hold{} them, and their keys and values go round in each layer", fewest,
+                              fewest == 1 ? "s" : "")};
   }
 
   /// Why what a stage does to save memory does not fit.

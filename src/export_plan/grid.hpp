@@ -8,10 +8,11 @@
 
 namespace pptrain {
 
-/// A plan whose stages are alike: pipeline x data x tensor devices, as most trainers start them.
+/// A plan whose stages are alike: pipeline x data x context x tensor devices, as most trainers start them.
 struct ExportGrid {
   int pipeline = 1;
-  int data = 1;
+  int data = 1;     ///< replicas that have samples of their own
+  int context = 1;  ///< replicas that divide the positions of each of these samples
   int tensor = 1;
   int chunks = 1;            ///< per stage
   std::int64_t samples = 1;  ///< of a micro-batch that each replica computes
@@ -22,7 +23,8 @@ struct ExportGrid {
   bool whole_experts = false;  ///< whether members of a tensor-parallel group have whole experts
   int expert_replicas = 1;     ///< replicas that divide the experts of a layer and send rows to each other
 
-  int devices() const { return pipeline * data * tensor; }
+  int replicas() const { return data * context; }
+  int devices() const { return pipeline * replicas() * tensor; }
 };
 
 /// The grid of a plan whose stages are alike.

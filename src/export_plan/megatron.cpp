@@ -76,6 +76,7 @@ class MegatronExport : private GridExport {
     std::vector<std::string> lines = {fmt::format("--tensor-model-parallel-size {}", grid_.tensor),
                                       fmt::format("--pipeline-model-parallel-size {}", grid_.pipeline)};
     if (grid_.pipeline > 1) lines.push_back("--pipeline-model-parallel-layout " + layout());
+    if (grid_.context > 1) lines.push_back(fmt::format("--context-parallel-size {}", grid_.context));
     if (grid_.tensor > 1 && shape_.tokens % grid_.tensor == 0) lines.emplace_back("--sequence-parallel");
     if (shape_.experts.number > 0) {
       const int expert_parallel = grid_.whole_experts ? grid_.tensor : grid_.expert_replicas;
@@ -83,7 +84,7 @@ class MegatronExport : private GridExport {
       lines.push_back(fmt::format("--expert-tensor-parallel-size {}", grid_.whole_experts ? 1 : grid_.tensor));
     }
     lines.push_back(fmt::format("--micro-batch-size {}", grid_.samples));
-    lines.push_back(fmt::format("--global-batch-size {}", plan_.global_batch_size));
+    lines.push_back(fmt::format("--global-batch-size {}", plan_.samples_per_step()));
     return lines;
   }
 
@@ -134,11 +135,15 @@ class MegatronExport : private GridExport {
          "`--pipeline-model-parallel-layout`: `E` is the embedding, `t` a block, `L` "
          "norm, output layer and loss; virtual stages in the order of the layers"},
         {"replicas",
-         fmt::format("{} processes / ({} x {}) = {}", grid_.devices(), grid_.tensor, grid_.pipeline, grid_.data)},
+         fmt::format("{} processes / ({} x {}{}) = {}", grid_.devices(), grid_.tensor,
+                     grid_.context > 1 ? fmt::format("{} x ", grid_.context) : "", grid_.pipeline, grid_.data)},
         {"samples of a replica", "`--micro-batch-size`"},
         {"devices", rank_order_text() + ", as Megatron-LM's order tp-cp-ep-dp-pp"},
         {"recompute, ZeRO, offload", "`--recompute-...`, `--use-distributed-optimizer`, `--optimizer-cpu-offload`"},
         {"experts", "`--expert-model-parallel-size`, `--expert-tensor-parallel-size`"}};
+    if (grid_.context > 1)
+      page.mapped.push_back(
+          {"context", "`--context-parallel-size`: replicas that divide the positions of each sample"});
     page.differs = {"`--sequence-parallel` goes with tensor parallelism: it stores less and sends as much.",
                     "The vocabulary is padded to a multiple of 128 times the tensor-parallel degree.",
                     "Which sample is in which step, and initial weights, are Megatron-LM's own; losses are not "

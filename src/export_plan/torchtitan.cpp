@@ -138,7 +138,7 @@ class TorchtitanExport : private GridExport {
         "# The folder of the tokenizer, as Hugging Face's libraries write it.\n"
         "hf_assets_path = \"./assets\"\n\n[experimental]\ncustom_import = \"pptrain_model\"\n\n";
     text += fmt::format("[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\nsteps = {}\n", local,
-                        plan_.global_batch_size, shape_.tokens, training.steps);
+                        plan_.samples_per_step(), shape_.tokens, training.steps);
     text += fmt::format("max_norm = {}\nmixed_precision_param = \"{}\"\n",
                         exported_.config.optimizer.gradient_clip > 0.0
                             ? fmt::format("{}", exported_.config.optimizer.gradient_clip)
@@ -147,6 +147,7 @@ class TorchtitanExport : private GridExport {
     text += "dataset = \"c4\"\n\n" + torchtitan_optimizer(exported_) + "\n[parallelism]\n";
     text += fmt::format("data_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n",
                         divides ? grid_.zero_runs : grid_.data, divides ? grid_.data / grid_.zero_runs : 1);
+    if (grid_.context > 1) text += fmt::format("context_parallel_degree = {}\n", grid_.context);
     if (divides)
       text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n", grid_.zero_stage == 3 ? "always" : "never");
     text += fmt::format("tensor_parallel_degree = {}\npipeline_parallel_degree = {}\n", grid_.tensor, grid_.pipeline);
@@ -188,8 +189,11 @@ class TorchtitanExport : private GridExport {
         {"samples of a replica", grid_.pipeline > 1 ? "`pipeline_parallel_microbatch_size`; `local_batch_size` is that "
                                                       "times the micro-batches"
                                                     : "`local_batch_size`; micro-batches are gradient accumulation"},
-        {"devices", rank_order_text() + ", as torchtitan's mesh pp, dp_replicate, dp_shard, tp"},
+        {"devices", rank_order_text() + ", as torchtitan's mesh pp, dp_replicate, dp_shard, cp, tp"},
         {"recompute", "`[activation_checkpoint] mode`; `selective` keeps attention and every other product"}};
+    if (grid_.context > 1)
+      page.mapped.push_back(
+          {"context", "`context_parallel_degree`: replicas that divide the positions of each sample"});
     page.differs = {
         "Weights are gathered by FSDP for each pass with stage 3, else once a step; its prefetching is its own.",
         "Tensor parallelism divides norms along the sequence.",

@@ -36,6 +36,24 @@ void check_degrees(const Config& config, const Model& model) {
   }
 }
 
+void check_context(const Config& config, const Model& model) {
+  const std::int64_t replicas = config.parallelism.context;
+  if (replicas == 1) return;
+  if (!model.sample.tokens()) {
+    throw_bad_input({config.where("parallelism.context"),
+                     fmt::format("context = {}, but the samples of {} are no tokens", replicas, model.name),
+                     "context parallelism divides the positions of texts", "leave the key out"});
+  }
+  // Each replica has two pieces, one from the front and one from the back, so that causal attention costs all the same.
+  const std::int64_t positions = config.training.sequence_length;
+  if (positions % (2 * replicas) == 0) return;
+  throw_bad_input(
+      {config.where("parallelism.context"), fmt::format("context = {} with sequence_length = {}", replicas, positions),
+       fmt::format("each replica has two equal pieces of a sample, and {} positions are not divisible by {}", positions,
+                   2 * replicas),
+       "use another number of replicas, or a sequence_length that is divisible"});
+}
+
 void check_expert(const Config& config, const Model& model) {
   const AutoInt members = config.parallelism.expert;
   const std::int64_t experts = model.axes.contains(ShardAxis::experts) ? model.axis_size(ShardAxis::experts) : 0;
@@ -138,6 +156,7 @@ void check_fits(const Config& config, const Model& model) {
   check_model_balance(config, model);
   check_micro_batches(config, model);
   check_expert(config, model);
+  check_context(config, model);
   if (config.model.names_dimensions()) return;
   check_degrees(config, model);
   check_annotations(config, model.num_layers(), layers_text(model));

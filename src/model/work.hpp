@@ -25,10 +25,11 @@ struct ProductShape {
 
 /// The scores of an attention: of each head every position with every other one, whether a mask hides it or not.
 struct ScoresShape {
-  double scores = 0.0;     ///< of a sample
-  double head_size = 0.0;  ///< elements of a query
-  double bytes = 0.0;      ///< of a score, where scores are kept
-  bool causal = false;     ///< whether positions attend to those before them alone
+  double scores = 0.0;      ///< of a sample
+  double head_size = 0.0;   ///< elements of a query
+  double bytes = 0.0;       ///< of a score, where scores are kept
+  bool causal = false;      ///< whether positions attend to those before them alone
+  double key_values = 0.0;  ///< elements of the keys and values of a sample
 
   bool operator==(const ScoresShape&) const = default;
 };

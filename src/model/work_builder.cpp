@@ -85,7 +85,8 @@ void WorkBuilder::attention(const op::SelfAttention& attention, double tokens, d
   kernel.shard_bytes =
       sequences * element_bytes_ * 2.0 * (tokens * query_columns + keys * key_columns);  // q, output; k, v
   kernel.attention = {sequences * static_cast<double>(attention.heads) * tokens * keys,
-                      static_cast<double>(attention.head_size), element_bytes_, attention.causal};
+                      static_cast<double>(attention.head_size), element_bytes_, attention.causal,
+                      sequences * 2.0 * keys * key_columns};
   forward(kernel);
   kernel.flop *= 2.0;
   kernel.shard_bytes *= 2.0;  // and their gradients

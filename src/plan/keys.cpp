@@ -26,6 +26,9 @@ const KeyTable root = {
      {"global_batch_size", count, "", "Samples of a step: `micro_batch_size` x `micro_batches`."},
      {"micro_batch_size", count, "", "Samples that enter the pipeline together."},
      {"micro_batches", count, "", "How often they do in a step."},
+     {"context", count, "1",
+      "Replicas that divide the positions of each sample (context parallelism). A sample of the plan is then the share "
+      "of one replica, and shares of one sample are on replicas that follow one another."},
      {"schedule", "object", "", "The order of tasks."},
      {"stages", "array of objects", "", "Who holds what."},
      {"predicted", "object", "none", "What is predicted of the plan."},

@@ -162,6 +162,14 @@ void check_plan_devices(const Plan& plan, const Cluster& cluster, const std::str
   check_kinds(plan, cluster, source);
 }
 
+void check_plan_context(const Plan& plan, std::int64_t context, const std::string& source) {
+  if (plan.context == context) return;
+  throw_bad_input(
+      {source, fmt::format("context = {}, but the job says {}", plan.context, context),
+       "so many replicas divide the positions of each sample, which other trainers do, and pptrain does not",
+       context == 1 ? "plan, simulate or export it with --like TRAINER" : "plan again"});
+}
+
 void check_plan_model(const Plan& plan, const Model& model, const std::string& source) {
   validate_plan(plan, model.num_layers(), static_cast<int>(num_devices_for(plan)), source);
   check_experts(plan, model, source);

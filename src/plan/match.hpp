@@ -21,6 +21,10 @@ void check_plan_shards(const Plan& plan, const std::map<std::string, std::int64_
 /// One that does not say for which is for those from 0 to the last one that it uses.
 void check_plan_devices(const Plan& plan, const Cluster& cluster, const std::string& source);
 
+/// Refuses (`Error`, exit code 2) a plan that divides positions of samples between another number of replicas than the
+/// job, whose `context` is given: 1 wherever pptrain itself trains.
+void check_plan_context(const Plan& plan, std::int64_t context, const std::string& source);
+
 /// Refuses (`Error`, exit code 2) a plan that does not divide this model: layers, axes of the model.
 void check_plan_model(const Plan& plan, const Model& model, const std::string& source);
 

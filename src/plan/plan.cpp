@@ -53,7 +53,8 @@ bool Plan::uniform() const {
 std::string Plan::shape() const {
   if (stages.empty()) return "no stages";
   if (uniform()) {
-    return fmt::format("PP {} x DP {} x TP {}", num_stages(), stages.front().replicas, stages.front().tensor_parallel);
+    return fmt::format("PP {} x DP {}{} x TP {}", num_stages(), stages.front().replicas / context,
+                       context > 1 ? fmt::format(" x CP {}", context) : "", stages.front().tensor_parallel);
   }
   std::vector<std::string> shapes;  // one for each run of equal stages
   for (int i = 0; i < num_stages();) {
@@ -62,7 +63,7 @@ std::string Plan::shape() const {
       return s.replicas == stages[i].replicas && s.tensor_parallel == stages[i].tensor_parallel;
     };
     while (end < num_stages() && same(stages[end])) ++end;
-    shapes.push_back(fmt::format("{}x{}", stages[i].replicas, stages[i].tensor_parallel));
+    shapes.push_back(fmt::format("{}x{}", stages[i].replicas / context, stages[i].tensor_parallel));
     if (end - i > 1) shapes.back() += fmt::format(" ({} times)", end - i);
     i = end;
   }
@@ -71,12 +72,13 @@ std::string Plan::shape() const {
     shapes.erase(shapes.begin() + most_shapes - 2, shapes.end() - 1);
     shapes.insert(shapes.end() - 1, "...");
   }
-  return fmt::format("{} stages of DP x TP {}", num_stages(), join(shapes, " | "));
+  return fmt::format("{} stages of DP x TP {}{}", num_stages(), join(shapes, " | "),
+                     context > 1 ? fmt::format(", CP {}", context) : "");
 }
 
 bool same_plan(const Plan& a, const Plan& b) {
-  return a.global_batch_size == b.global_batch_size && a.micro_batch_size == b.micro_batch_size &&
-         a.schedule == b.schedule && a.stages == b.stages;
+  return a.context == b.context && a.global_batch_size == b.global_batch_size &&
+         a.micro_batch_size == b.micro_batch_size && a.schedule == b.schedule && a.stages == b.stages;
 }
 
 Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor, std::int64_t global_batch_size,

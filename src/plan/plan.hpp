@@ -196,6 +196,9 @@ struct Plan {
   std::string model;
   std::string cluster;
   std::vector<KindRun> device_kinds;  ///< all devices of that cluster in order; empty: unknown
+  /// Replicas that divide the positions of each sample, by context parallelism. A sample of the plan is then the share
+  /// of one replica; shares of one sample are on replicas that follow one another.
+  int context = 1;
   std::int64_t global_batch_size = 0;
   std::int64_t micro_batch_size = 0;  ///< samples that enter the pipeline together
   std::int64_t micro_batches = 0;
@@ -210,12 +213,17 @@ struct Plan {
   std::vector<ScheduleAlternative> schedules;         ///< that were simulated with the plan's stages
   std::optional<RankCorrelations> rank_correlations;  ///< on request
 
+  /// Whole samples of a step.
+  std::int64_t samples_per_step() const { return global_batch_size / context; }
+  /// Whole samples of a micro-batch.
+  std::int64_t samples_per_micro_batch() const { return micro_batch_size / context; }
   int num_stages() const { return static_cast<int>(stages.size()); }
   /// Number of devices that the plan uses.
   int num_devices() const;
   /// Whether all stages have the same number of replicas and the same tensor-parallel degree.
   bool uniform() const;
-  /// "PP 4 x DP 2 x TP 2" for a uniform grid, else the stages' shapes, of many the first few and the last.
+  /// "PP 4 x DP 2 x TP 2" for a uniform grid, with "CP 2 x" before TP where replicas divide samples; else the stages'
+  /// shapes, of many the first few and the last.
   std::string shape() const;
 };
 

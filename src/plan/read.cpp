@@ -282,6 +282,7 @@ Plan parse_plan(const std::string& text, const std::string& source) {
   if (root.has("model")) plan.model = root.at("model").string();
   if (root.has("cluster")) plan.cluster = root.at("cluster").string();
   if (root.has("device_kinds")) plan.device_kinds = read_device_kinds(root.at("device_kinds"));
+  if (root.has("context")) plan.context = root.at("context").small_integer_at_least(1);
   plan.global_batch_size = root.at("global_batch_size").small_integer_at_least(1);
   plan.micro_batch_size = root.at("micro_batch_size").small_integer_at_least(1);
   plan.micro_batches = root.at("micro_batches").small_integer_at_least(1);

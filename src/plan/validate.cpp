@@ -119,6 +119,7 @@ class PlanChecker {
              "write one of these");
     }
     check_mesh(path, stage);
+    check_context(path, stage);
     check_zero_groups(path + ".zero_groups", stage);
     check_samples(path + ".samples", stage.samples, stage.replicas);
     check_shards(path + ".shards", stage.shards, stage.tensor_parallel);
@@ -136,6 +137,18 @@ class PlanChecker {
              "it has a row per replica and a column per tensor-parallel member",
              "correct the devices, or replicas and tensor_parallel");
     }
+  }
+
+  /// Replicas that share samples are together in every stage, and have the same samples.
+  void check_context(const std::string& path, const Stage& stage) const {
+    if (plan_.context == 1) return;
+    const std::string divide = fmt::format("context = {} replicas divide each sample", plan_.context);
+    if (stage.replicas % plan_.context != 0) {
+      refuse(path + ".replicas", fmt::format("is {}", stage.replicas), divide, "use a multiple of context");
+    }
+    if (plan_.micro_batch_size % stage.replicas == 0) return;
+    refuse("micro_batch_size", fmt::format("{} shares on {} replicas", plan_.micro_batch_size, stage.replicas),
+           divide + ", so that all have equally many", "use a multiple of the replicas");
   }
 
   void check_zero_groups(const std::string& path, const Stage& stage) const {

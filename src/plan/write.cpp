@@ -192,6 +192,7 @@ std::string write_plan(const Plan& plan) {
                {"global_batch_size", plan.global_batch_size},
                {"micro_batch_size", plan.micro_batch_size},
                {"micro_batches", plan.micro_batches}};
+  if (plan.context > 1) json["context"] = plan.context;
   json["schedule"] = schedule_json(plan.schedule);
   json["stages"] = Json::array();
   for (const Stage& stage : plan.stages) json["stages"].push_back(stage_json(stage));

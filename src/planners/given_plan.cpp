@@ -14,6 +14,7 @@ Plan given_plan(const Config& config, const Instance& instance) {
   Plan plan = read_plan(path);
   validate_plan(plan, instance.profile.num_layers(), instance.cluster.num_devices(), path);
   check_plan_shards(plan, instance.profile.axes, path);
+  check_plan_context(plan, instance.profile.context, path);
   if (plan.global_batch_size != instance.global_batch_size) {
     throw_bad_input({path,
                      fmt::format("global_batch_size = {}, but {} says {}", plan.global_batch_size, config.source,

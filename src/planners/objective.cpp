@@ -133,7 +133,7 @@ class ObjectiveSearch {
     return predicted.iteration_seconds / (predicted.failures ? predicted.failures->goodput : 1.0);
   }
   double speed_of(const Plan& plan) const {
-    return *question_.tokens_per_sample * static_cast<double>(plan.global_batch_size) /
+    return *question_.tokens_per_sample * static_cast<double>(plan.samples_per_step()) /
            plan.predicted->iteration_seconds;
   }
   double money_of(const Plan& plan) const {

@@ -43,7 +43,7 @@ class RestrictionChecker {
     if (std::fmod(devices, product) == 0.0) return;
     refuse(first_fixed_degree(), fmt::format("no plan was found with {}", fixed_degrees()),
            fmt::format("it takes {:.0f} devices or a multiple, which is no divisor of {}", product, devices),
-           fmt::format("use {}, the nearest that divide them, or set one of them to \"auto\"", nearest_degrees()));
+           fmt::format("use {}, or set one of them to \"auto\"", nearest_degrees("divide them")));
   }
 
  private:
@@ -110,7 +110,8 @@ class RestrictionChecker {
   /// The degrees of a grid, those that are fixed.
   std::string degrees_text(std::int64_t data, std::int64_t pipeline, std::int64_t tensor) const {
     std::vector<std::string> parts;
-    if (fixed_.data) parts.push_back(fmt::format("data = {}", data));
+    if (fixed_.data) parts.push_back(fmt::format("data = {}", data / fixed_.context));
+    if (fixed_.context > 1) parts.push_back(fmt::format("context = {}", fixed_.context));
     if (fixed_.pipeline) parts.push_back(fmt::format("pipeline = {}", pipeline));
     if (fixed_.tensor) parts.push_back(fmt::format("tensor = {}", tensor));
     return join(parts);
@@ -118,8 +119,9 @@ class RestrictionChecker {
 
   std::vector<Grid> grids() const { return grids_of(instance_.cluster.num_devices(), fixed_); }
 
-  /// The degrees that all devices have and that differ least from the fixed ones, by factors.
-  std::string nearest_degrees() const {
+  /// What to type in place of fixed degrees: those that a grid of all devices has and that differ least, by factors.
+  /// `do_so`: the verb that says it.
+  std::string nearest_degrees(const char* do_so) const {
     Restrictions free = fixed_;
     free.data = free.pipeline = free.tensor = std::nullopt;
     const auto factor = [](const AutoInt& fixed, int degree) {
@@ -130,24 +132,27 @@ class RestrictionChecker {
              factor(fixed_.tensor, grid.tensor);
     };
     const std::vector<Grid> all = grids_of(instance_.cluster.num_devices(), free);
+    if (all.empty()) return "a context that divides the number of devices";
     const Grid& nearest = *std::min_element(all.begin(), all.end(),
                                             [&](const Grid& a, const Grid& b) { return distance(a) < distance(b); });
-    return degrees_text(nearest.data, nearest.pipeline, nearest.tensor);
+    return degrees_text(nearest.data, nearest.pipeline, nearest.tensor) + ", the nearest that " + do_so;
   }
 
   /// As a number that three large degrees do not overflow.
   double product_of_degrees() const {
-    double product = 1.0;
-    for (const AutoInt& degree : {fixed_.data, fixed_.pipeline, fixed_.tensor}) {
-      product *= static_cast<double>(degree.value_or(1));
-    }
+    auto product = static_cast<double>(fixed_.data.value_or(fixed_.context));
+    for (const AutoInt& degree : {fixed_.pipeline, fixed_.tensor}) product *= static_cast<double>(degree.value_or(1));
     return product;
   }
 
-  std::string first_fixed_degree() const { return fixed_.data ? "data" : fixed_.pipeline ? "pipeline" : "tensor"; }
+  std::string first_fixed_degree() const {
+    if (fixed_.data || fixed_.pipeline) return fixed_.data ? "data" : "pipeline";
+    return fixed_.tensor ? "tensor" : "context";
+  }
+  bool fixes_degree() const { return fixed_.data || fixed_.pipeline || fixed_.tensor || fixed_.context > 1; }
 
   void check_grid() const {
-    if (!fixed_.data && !fixed_.pipeline && !fixed_.tensor) return;
+    if (!fixes_degree()) return;
     const int devices = instance_.cluster.num_devices();
     if (!grids().empty()) return;
     const bool all = fixed_.data && fixed_.pipeline && fixed_.tensor;
@@ -156,7 +161,7 @@ class RestrictionChecker {
            all ? fmt::format("data x pipeline x tensor = {:.0f}", product)
                : fmt::format("{:.0f} is no divisor of {}", product, devices),
            all ? fmt::format("start {:.0f} ranks, or set one of them to \"auto\"", product)
-               : fmt::format("use {}, the nearest that do, or set them to \"auto\"", nearest_degrees()));
+               : fmt::format("use {}, or set them to \"auto\"", nearest_degrees("do")));
   }
 
   void check_offload() const {
@@ -244,9 +249,9 @@ class RestrictionChecker {
       if (!reason.empty()) reason += "; ";
       reason += fmt::format("{}: {}", to_string(grid), why_not);
     }
-    const bool any_fixed = fixed_.data || fixed_.pipeline || fixed_.tensor || fixed_.micro_batch_size;
-    if (!any_fixed) return;  // then the cluster fits no plan, which is not the configuration's fault
-    const std::string key = fixed_.data || fixed_.pipeline || fixed_.tensor ? first_fixed_degree() : "micro_batch_size";
+    // With nothing fixed the cluster fits no plan, which is not the configuration's fault.
+    if (!fixes_degree() && !fixed_.micro_batch_size) return;
+    const std::string key = fixes_degree() ? first_fixed_degree() : "micro_batch_size";
     refuse(key, fmt::format("these settings leave no grid of {} devices", instance_.cluster.num_devices()), reason,
            "set some of them to \"auto\", or use another number of devices or batch size");
   }
@@ -290,7 +295,9 @@ std::optional<ZeroGroup> zero_group_of(const Config& config) {
 
 Restrictions restrictions_of(const Config& config) {
   Restrictions restrictions;
-  restrictions.data = config.parallelism.data;
+  const std::int64_t context = config.parallelism.context;
+  restrictions.context = static_cast<int>(context);
+  if (config.parallelism.data) restrictions.data = *config.parallelism.data * context;
   restrictions.pipeline = config.parallelism.pipeline;
   restrictions.tensor = config.parallelism.tensor;
   restrictions.schedule = config.parallelism.schedule;
@@ -305,9 +312,9 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.expert = config.parallelism.expert;
   restrictions.effort = effort_of(config);
   restrictions.annotations = config.model.annotate;
-  restrictions.micro_batch_size = config.training.micro_batch_size;
-  for (const char* key : {"data", "pipeline", "tensor", "schedule", "virtual_stages", "unit", "zero_group", "offload",
-                          "offload_activations", "expert", "experts", "recompute", "zero_stage"}) {
+  if (config.training.micro_batch_size) restrictions.micro_batch_size = *config.training.micro_batch_size * context;
+  for (const char* key : {"data", "pipeline", "tensor", "context", "schedule", "virtual_stages", "unit", "zero_group",
+                          "offload", "offload_activations", "expert", "experts", "recompute", "zero_stage"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);
   }
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {

@@ -25,6 +25,8 @@ class TrainerKeys {
       refuse("recompute", fmt::format("\"{}\"", to_string(*fixed_.recompute)), trainer_.why_recompute);
     if (!trainer_.node_groups && fixed_.zero_group == ZeroGroup::node)
       refuse("zero_group", "\"node\"", trainer_.why_no_groups);
+    if (!trainer_.context && fixed_.context > 1)
+      refuse("context", fmt::format("{}", fixed_.context), trainer_.why_no_context);
     if (!trainer_.offload && fixed_.offload == AutoFlag(true)) refuse("offload", "true", trainer_.why_no_offload);
     if (fixed_.offload_activations == AutoFlag(true))
       refuse("offload_activations", "true", trainer_.title + " is not told to");

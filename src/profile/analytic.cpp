@@ -116,14 +116,23 @@ double selective_part(const Work& work, const Roofline& roofline) {
 class LayerProfiles {
  public:
   LayerProfiles(const Config& config, const Model& model, const Cluster& cluster, const KernelConstants& constants)
-      : config_(config), model_(model), runtime_(runtime_of(config)) {
-    const auto largest = static_cast<double>(config.training.global_batch_size);
+      : config_(config),
+        model_(model),
+        runtime_(runtime_of(config)),
+        communication_(communication_of(runtime_, used_kinds(cluster), constants)) {
+    const auto largest = static_cast<double>(config.planned_batch_size());
     const std::vector<int> degrees = computed_degrees(config, cluster, model);
     for (const DeviceKind* kind : used_kinds(cluster)) {
       const Roofline roofline = roofline_of(*kind, config.training.precision, config.cluster.file, runtime_, constants);
-      for (const int degree : degrees) rows_.emplace_back(*kind, roofline, degree, largest);
+      for (const int degree : degrees) {
+        rows_.emplace_back(
+            *kind, roofline, degree, largest,
+            ContextExchange(cluster, *kind, degree, config.parallelism.context, communication_, runtime_.hides_ring));
+      }
     }
   }
+
+  const Communication& communication() const { return communication_; }
 
   ProfileLayer of(std::size_t number) {
     const Layer& layer = model_.layers[number];
@@ -146,6 +155,7 @@ class LayerProfiles {
   const Config& config_;
   const Model& model_;
   RuntimeTraits runtime_;
+  Communication communication_;
   std::vector<LayerRows> rows_;
 };
 
@@ -165,9 +175,10 @@ Profile analytic_profile(const Config& config, const Model& model, const Cluster
   profile.bytes_per_parameter = bytes_per_parameter(config, model);
   profile.axes = axes_of(model);
   const RuntimeTraits runtime = runtime_of(config);
-  profile.communication = communication_of(runtime, used_kinds(cluster), constants);
+  profile.communication = layers.communication();
   if (!runtime.own) profile.like = runtime.name;
   profile.sequence_parallel = !runtime.own && divides_positions(config);
+  profile.context = config.parallelism.context;
   std::vector<std::string> kinds;
   for (const DeviceKind* kind : used_kinds(cluster)) kinds.push_back(kind->name);
   if (!runtime.own) profile.error_band = error_band_of(kinds, runtime);

@@ -23,6 +23,9 @@ const KeyTable root = {
       "`vocabulary`; of a classifier `columns`, `classes`, `inputs`."},
      {"sequence_parallel", "boolean", "false",
       "Whether members of a tensor-parallel group divide what goes from layer to layer along the sequence."},
+     {"context", "integer, at least 1", "1",
+      "Replicas that divide the positions of each sample (`[parallelism] context`): a sample of the rows, and of all "
+      "figures per sample, is the share that one of them has."},
      {"error_band", "object", "none", "How far predictions of measured runs from such a profile were off."},
      {"communication", "object", "as pptrain communicates",
       "How collectives run in the framework that a computed profile is of (`[profile] like`)."},

@@ -35,9 +35,14 @@ std::vector<double> sample_counts(double largest) {
 
 /// Rows for one kind and degree, as few as give every count of samples within the tolerance.
 std::vector<ProfileRow> layer_rows(const Work& work, const std::string& device, const Roofline& roofline, int degree,
-                                   double largest_samples) {
+                                   double largest_samples, const ContextExchange& exchange) {
+  const auto parts = static_cast<double>(exchange.replicas());
   const auto row = [&](double samples) {
-    return ProfileRow{device, degree, samples, roofline_seconds(work, roofline, degree, samples), true};
+    LayerSeconds seconds = roofline_seconds(work, roofline, degree, samples / parts);
+    const LayerSeconds passing = exchange.seconds(work, roofline, samples);
+    seconds.forward += passing.forward;
+    seconds.backward_input += passing.backward_input;
+    return ProfileRow{device, degree, samples, seconds, true};
   };
   Profile chosen;
   chosen.layers.push_back({});
@@ -71,7 +76,7 @@ double rounded(double seconds) { return std::strtod(fmt::format("{:.3e}", second
 const std::vector<ProfileRow>& LayerRows::of(const Work& work) {
   const auto known = std::find_if(made_.begin(), made_.end(), [&](const Made& made) { return *made.work == work; });
   if (known != made_.end()) return known->rows;
-  made_.push_back({&work, layer_rows(work, kind_, roofline_, degree_, largest_samples_)});
+  made_.push_back({&work, layer_rows(work, kind_, roofline_, degree_, largest_samples_, exchange_)});
   return made_.back().rows;
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cluster/cluster.hpp"
+#include "profile/context_exchange.hpp"
 #include "profile/kernel_time.hpp"
 #include "profile/profile.hpp"
 
@@ -16,9 +17,15 @@ double rounded(double seconds);
 /// Rows of computed times on one kind of device at one tensor-parallel degree, made once for all layers of equal work.
 class LayerRows {
  public:
-  /// Rows for up to `largest_samples` samples of a micro-batch on a replica.
-  LayerRows(const DeviceKind& kind, const Roofline& roofline, int degree, double largest_samples)
-      : kind_(kind.name), roofline_(roofline), degree_(degree), largest_samples_(largest_samples) {}
+  /// Rows for up to `largest_samples` samples of a micro-batch on a replica; shares of samples, where `exchange` says
+  /// that several replicas divide their positions.
+  LayerRows(const DeviceKind& kind, const Roofline& roofline, int degree, double largest_samples,
+            const ContextExchange& exchange = {})
+      : kind_(kind.name),
+        roofline_(roofline),
+        degree_(degree),
+        largest_samples_(largest_samples),
+        exchange_(exchange) {}
 
   const std::string& kind() const { return kind_; }
   const Roofline& roofline() const { return roofline_; }
@@ -36,6 +43,7 @@ class LayerRows {
   Roofline roofline_;
   int degree_;
   double largest_samples_;
+  ContextExchange exchange_;
   std::vector<Made> made_;
 };
 

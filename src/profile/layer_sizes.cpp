@@ -35,16 +35,17 @@ LayerBytes own_bytes(const LayerBytes& held, double samples) {
 LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const Model& model, std::size_t number)
     : operators_(model.layers[number].operators),
       element_bytes_(element_bytes(config.training.precision)),
-      sequence_parallel_(divides_positions(config)) {
+      sequence_parallel_(divides_positions(config)),
+      replicas_(static_cast<double>(config.parallelism.context)) {
   const Layer& layer = model.layers[number];
   // pptrain's residual stream, and so what crosses from layer to layer and what groups sum, is fp32.
   const double stream = runtime.own ? 1.0 : element_bytes_ / 4.0;
   layer_.name = layer.name;
   layer_.parameters = static_cast<double>(layer.num_parameters());
-  layer_.output_bytes = stream * layer.output_bytes;
-  layer_.stored_bytes = layer.stored_bytes;
-  layer_.tensor_parallel_allreduce_bytes = stream * layer.tensor_parallel_allreduce_bytes;
-  layer_.exchange_bytes = layer.exchange_bytes;
+  layer_.output_bytes = stream * layer.output_bytes / replicas_;
+  layer_.stored_bytes = layer.stored_bytes / replicas_;
+  layer_.tensor_parallel_allreduce_bytes = stream * layer.tensor_parallel_allreduce_bytes / replicas_;
+  layer_.exchange_bytes = layer.exchange_bytes / replicas_;
   layer_.batch_norms = layer.batch_norms;
   layer_.batch_norm_channels = layer.batch_norm_channels;
   // Frameworks make the blocks of a model again, and neither the embedding nor what is behind them.
@@ -53,7 +54,7 @@ LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const
   plain_ =
       plain_bytes(layer, {element_bytes_, !runtime.fused_attention, runtime.drops_scores, runtime.logit_bytes,
                           !runtime.fused_gate, runtime.moves_positions, runtime.keeps_products && layer_.repeated});
-  layer_.stored_bytes = plain_->whole + plain_->divided;
+  layer_.stored_bytes = (plain_->whole + plain_->divided) / replicas_;
   gathered_ = runtime.keeps_gathered ? plain_->gathered : 0.0;
 }
 
@@ -66,7 +67,7 @@ const LayerBytes& LayerSizes::held_by(int degree) {
 LayerBytes LayerSizes::bytes(int degree, double samples) {
   if (!plain_) return own_bytes(held_by(degree), samples);
   const double parts = sequence_parallel_ ? degree : 1.0;
-  return bytes_of(*plain_, gathered_, parts, degree, samples);
+  return bytes_of(*plain_, gathered_, parts, degree, samples / replicas_);
 }
 
 }  // namespace pptrain

@@ -21,7 +21,8 @@ class LayerSizes {
 
   /// The layer, without rows.
   const ProfileLayer& layer() const { return layer_; }
-  /// What one of `degree` members of a tensor-parallel group holds of a micro-batch.
+  /// What one of `degree` members of a tensor-parallel group holds of a micro-batch; of shares of samples, where
+  /// replicas divide their positions.
   LayerBytes bytes(int degree, double samples);
 
  private:
@@ -34,6 +35,7 @@ class LayerSizes {
   std::optional<PlainBytes> plain_;  ///< of a runtime that is not pptrain, which makes nothing again
   double gathered_ = 0.0;            ///< bytes of a sample that members have gathered and keep
   bool sequence_parallel_ = false;
+  double replicas_ = 1.0;  ///< that divide the positions of a sample
 };
 
 }  // namespace pptrain

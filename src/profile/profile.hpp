@@ -92,6 +92,9 @@ class Profile {
   Communication communication;
   /// Whether members of a tensor-parallel group divide what goes from layer to layer along the sequence.
   bool sequence_parallel = false;
+  /// Replicas that divide the positions of each sample. A sample of the rows, and of all figures per sample, is then
+  /// the share that one of them has.
+  std::int64_t context = 1;
   std::optional<ErrorBand> error_band;  ///< of a computed profile, where runs on such devices were graded
   std::vector<ProfileLayer> layers;
   /// Lengths of the axes along which tensor-parallel members may divide layers unevenly: "heads", "columns",

@@ -190,6 +190,7 @@ Profile parse_profile(const std::string& text, const std::string& source) {
     for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).small_integer_at_least(1);
   }
   if (root.has("like")) profile.like = root.at("like").string();
+  if (root.has("context")) profile.context = root.at("context").small_integer_at_least(1);
   if (root.has("sequence_parallel")) profile.sequence_parallel = root.at("sequence_parallel").boolean();
   if (root.has("error_band")) profile.error_band = read_error_band(root.at("error_band"));
   if (root.has("communication")) profile.communication = read_communication(root.at("communication"));

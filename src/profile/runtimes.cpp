@@ -12,7 +12,7 @@ namespace pptrain {
 const std::vector<RuntimeTraits>& runtimes() {
   static const std::vector<RuntimeTraits> all = {
       {.name = "pptrain", .own = true, .hides_sums = true},
-      {.name = "megatron", .fused_loss = false, .logit_bytes = 10.0},
+      {.name = "megatron", .fused_loss = false, .logit_bytes = 10.0, .hides_ring = true},
       {.name = "megatron-deepspeed",
        .kernels = "megatron",
        .fused_loss = false,

@@ -27,6 +27,7 @@ struct RuntimeTraits {
   bool adds_gradients = false;
   bool keeps_gathered = false;  ///< with sequence parallelism, inputs of products are kept as they were gathered
   bool wide_traffic = false;    ///< autocast: what is no product is computed in fp32
+  bool hides_ring = false;      ///< keys and values of other replicas' positions come while attention goes on
   bool hides_sums = false;      ///< gradients are summed beside the backward pass, layer by layer
   bool blocking_sends = false;  ///< a stage goes on when the next one has received, if that is on another node
   double wide_gradients = 4.0;  ///< bytes of a gradient where products are bf16

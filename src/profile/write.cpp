@@ -74,6 +74,7 @@ std::string write_profile(const Profile& profile) {
   if (bytes.sent_gradient > 0.0) json["bytes_per_parameter"]["sent_gradient"] = json_number(bytes.sent_gradient);
   for (const auto& [axis, length] : profile.axes) json["axes"][axis] = length;
   if (profile.sequence_parallel) json["sequence_parallel"] = true;
+  if (profile.context > 1) json["context"] = profile.context;
   if (profile.error_band) {
     json["error_band"] = {{"relative", json_number(profile.error_band->relative)},
                           {"runs", profile.error_band->runs},

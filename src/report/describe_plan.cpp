@@ -128,7 +128,7 @@ json plan_document(const PlanOfRun& of_run, const Profile& profile) {
                    {"planner", plan.planner},
                    {"shape", plan.shape()},
                    {"schedule", schedule_text(plan.schedule)},
-                   {"micro_batch_size", plan.micro_batch_size},
+                   {"micro_batch_size", plan.samples_per_micro_batch()},
                    {"micro_batches", plan.micro_batches},
                    {"candidates", plan.search_candidates},
                    {"search_seconds", plan.search_seconds},

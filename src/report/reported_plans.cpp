@@ -101,7 +101,7 @@ json planned_job_document(const ReportedPlans& reported) {
           {"cluster", reported.cluster.name},
           {"devices", reported.cluster.num_devices()},
           {"nodes", reported.cluster.num_nodes()},
-          {"global_batch_size", plan.global_batch_size},
+          {"global_batch_size", plan.samples_per_step()},
           {"unit", reported.config && reported.config->rows_per_sample() == 1 ? "samples" : "tokens"}};
 }
 

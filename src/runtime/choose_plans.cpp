@@ -31,6 +31,7 @@ std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& con
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
     const Plan plan = read_plan(path);
+    check_plan_context(plan, config.parallelism.context, path);
     check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, path);
     check_blocks_executable(plan, model, path);
     check_plan_batches(config, model, plan.micro_batch_size, path);

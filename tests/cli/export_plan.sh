@@ -163,6 +163,14 @@ if [[ -n $with_torch ]]; then
   if [[ $code -eq 77 ]]; then echo "skipped: torch's own reader"; else check "torch reads the orders, and they end" test "$code" -eq 0; fi
 fi
 
+# Context parallelism: replicas that follow one another divide the positions of each sample.
+for searched in megatron:1 megatron:2 torchtitan:1 torchtitan:2; do
+  IFS=: read -r trainer pipeline <<<"$searched"
+  plan llama.toml --like "$trainer" --set parallelism.context=2 --set "parallelism.pipeline=$pipeline" --set parallelism.tensor=1
+  exported "$trainer, $pipeline stages of replicas that divide samples" "$trainer" llama.toml 1 "4 4"
+done
+cp plan.json context.json
+
 # FlagScale: stages of unlike shape on unlike nodes.
 plan gpt2.toml "${amp[@]}" --set parallelism.pipeline=2 --set parallelism.tensor=1 --cluster mixed.toml
 exported "flagscale, a grid" flagscale gpt2.toml 1 "4 4" --cluster mixed.toml
@@ -201,6 +209,8 @@ expect "like megatron with more members than key heads" 2 'tensor = 8 with like 
 not_run virtual_stages=2 flagscale 'virtual_stages = 2 with like = "flagscale"'
 not_run recompute=selective deepspeed 'recompute = "selective" with like = "deepspeed"'
 not_run zero_group=node flagscale 'zero_group = "node" with like = "flagscale"'
+not_run context=2 flagscale 'context = 2 with like = "flagscale" \(FlagScale.s meshes run without'
+not_run context=2 deepspeed 'context = 2 with like = "deepspeed"'
 not_run offload=true flagscale 'offload = true with like = "flagscale"'
 expect "like megatron by a planner of unlike stages" 2 'planner "dapple" with like = "megatron" \(it makes stages of any shape' \
   "$pptrain" plan gpt2.toml --like megatron --planner dapple
@@ -217,6 +227,19 @@ refused() {
   expect "$1" 2 "$3" "$pptrain" export-plan "${job:-gpt2.toml}" --plan plan.json --for "$2" -o out "${@:4}"
   check "$1: nothing is written" test ! -e out
 }
+# Context parallelism of jobs that do not have it, or not so much.
+cp context.json plan.json
+scatter 0 4 1 5 2 6 3 7
+job=llama.toml refused "replicas that divide samples, on two nodes each" torchtitan 'on 2 nodes \(1 holds them'
+expect "pptrain divides no samples" 2 'context.json: context = 2: .* add --like' "$pptrain" simulate llama.toml --plan context.json
+expect "nor does it take such a plan" 2 'context.json: context = 2, but the job says 1' "$pptrain" plan llama.toml --set parallelism.plan=context.json
+expect "context without a trainer" 2 'parallelism.context: context = 2 .*--like megatron or torchtitan' \
+  "$pptrain" plan llama.toml --set parallelism.context=2
+expect "positions that are not divided evenly" 2 'context = 3 with sequence_length = 64 .*not divisible by 6' \
+  "$pptrain" plan llama.toml --like megatron --set parallelism.context=3
+expect "more replicas than devices" 2 'parallelism.context: context = 16 .*divides the number of devices' \
+  "$pptrain" plan llama.toml --like megatron --set parallelism.context=16
+
 plan gpt2.toml "${amp[@]}" --set parallelism.pipeline=2 --set parallelism.data=4 --set parallelism.tensor=1 --set training.micro_batch_size=8
 cp plan.json grid.json
 edit 'plan["stages"][1].update(replicas=2, tensor_parallel=2, devices=[[4, 5], [6, 7]], samples=[[0, plan["micro_batch_size"] // 2], [plan["micro_batch_size"] // 2, plan["micro_batch_size"]]])'

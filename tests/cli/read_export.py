@@ -32,6 +32,7 @@ class Plan:
         self.num_layers = max(layers[1] for stage in self.stages for layers in stage["layers"])
         self.num_blocks = (self.num_layers - 2) // block_layers
         self.micro_batch = self.json["micro_batch_size"]
+        self.context = self.json.get("context", 1)
 
     def part(self, layer):
         """A layer of the plan as a part of the model: "E", the number of a block, or "L"."""
@@ -135,7 +136,8 @@ def read_megatron(plan, folder):
     devices, words = folder.run_devices()
     options = options_of(words)
     tensor, pipeline = int(options["--tensor-model-parallel-size"]), int(options["--pipeline-model-parallel-size"])
-    data = len(devices) // (tensor * pipeline)
+    context = int(options.get("--context-parallel-size", 1))
+    data = len(devices) // (tensor * context * pipeline)
     every = ["E", *range(plan.num_blocks), "L"]
     layout, blocks = [every], plan.num_blocks
     if pipeline > 1:
@@ -144,13 +146,14 @@ def read_megatron(plan, folder):
     samples, batch = int(options["--micro-batch-size"]), int(options["--global-batch-size"])
     equal("micro-batches", batch // (samples * data), plan.json["micro_batches"])
     stage = plan.stages[0]
-    equal("distributed optimizer", "--use-distributed-optimizer" in options, stage.get("zero_stage", 0) == 1 and data > 1)
+    equal("distributed optimizer", "--use-distributed-optimizer" in options, stage.get("zero_stage", 0) == 1 and data * context > 1)
     equal("recomputation", options.get("--recompute-granularity", "none"), stage.get("recompute", "none"))
     if "--num-experts" in options:
         expert, expert_tensor = int(options["--expert-model-parallel-size"]), int(options["--expert-tensor-parallel-size"])
         equal("ranks of experts", len(devices) % (expert * expert_tensor * pipeline), 0)
         equal("experts of a rank", int(options["--num-experts"]) % expert, 0)
-    compare(plan, grid_places(plan, devices, pipeline, data, tensor, samples, layout))
+    equal("context", context, plan.context)
+    compare(plan, grid_places(plan, devices, pipeline, data * context, tensor, samples, layout))
 
 
 def torch_orders(text):
@@ -170,13 +173,14 @@ def read_torchtitan(plan, folder, simulation):
     config = tomllib.loads(folder.text("config.toml"))
     p, training = config["parallelism"], config["training"]
     pipeline, tensor = p["pipeline_parallel_degree"], p["tensor_parallel_degree"]
-    data = p["data_parallel_replicate_degree"] * p["data_parallel_shard_degree"]
+    data, context = p["data_parallel_replicate_degree"] * p["data_parallel_shard_degree"], p.get("context_parallel_degree", 1)
     samples = p["pipeline_parallel_microbatch_size"] if pipeline > 1 else training["local_batch_size"]
     micro_batches = training["local_batch_size"] // samples if pipeline > 1 else training["global_batch_size"] // (samples * data)
     equal("micro-batches", micro_batches, plan.json["micro_batches"])
-    equal("global batch", training["global_batch_size"], plan.json["global_batch_size"])
+    equal("global batch", training["global_batch_size"] * context, plan.json["global_batch_size"])
+    equal("context", context, plan.context)
     equal("recomputation", config["activation_checkpoint"]["mode"], plan.stages[0].get("recompute", "none"))
-    zero = plan.stages[0].get("zero_stage", 0) if data > 1 else 0
+    zero = plan.stages[0].get("zero_stage", 0) if data * context > 1 else 0
     equal("FSDP", p.get("fsdp_reshard_after_forward"), {0: None, 1: "never", 2: "never", 3: "always"}[zero])
     names = {"tok_embeddings": "E", "norm": None, "output": "L"}
     chunks = [[names[name] if name in names else int(name.split(".")[1]) for name in chunk] for chunk in p.get("module_fqns_per_model_part", [])]
@@ -187,9 +191,9 @@ def read_torchtitan(plan, folder, simulation):
     for number, chunk in enumerate(chunks):
         rank = min(number, 2 * pipeline - 1 - number) if v_shape else number % pipeline
         parts[rank] += [part for part in chunk if part is not None]
-    compare(plan, grid_places(plan, devices, pipeline, data, tensor, samples, parts))
+    compare(plan, grid_places(plan, devices, pipeline, data * context, tensor, samples, parts))
     if simulation and pipeline > 1:
-        compare_orders(plan, folder, p, simulation, data * tensor)
+        compare_orders(plan, folder, p, simulation, data * context * tensor)
 
 
 def compare_orders(plan, folder, parallelism, simulation, ranks_of_stage):

@@ -37,7 +37,7 @@ struct Search {
   explicit Search(const Config& config, Cluster nodes)
       : cluster(std::move(nodes)),
         profile(analytic_profile(config, cluster)),
-        instance{profile, cluster, config.training.global_batch_size},
+        instance{profile, cluster, config.planned_batch_size()},
         rule(rule_of_trainer(config)),
         restrictions(as_trainer_runs(restrictions_of(config), rule, "job.toml")) {}
 
@@ -113,6 +113,60 @@ TEST_CASE("typed keys find no plan for Megatron-LM or torchtitan that is faster"
     }
     CHECK(num_runs >= 5);
   }
+}
+
+TEST_CASE("replicas that divide samples are together in every stage", "[like]") {
+  for (const std::string trainer : {"megatron", "torchtitan"}) {
+    Config config = job_of("llama-small", trainer, 16);
+    config.parallelism.context = 2;
+    const Search search(config, cluster_of("2x 4x a100-sxm-40gb", 1.0));
+    const std::optional<Plan> plan = search.found("auto", search.restrictions);
+    REQUIRE(plan);
+    CHECK(plan->context == 2);
+    CHECK(plan->samples_per_step() == 16);
+    for (const Stage& stage : plan->stages) CHECK(stage.replicas % 2 == 0);
+    CHECK(plan->shape().find(" x CP 2 x ") != std::string::npos);
+    CHECK(same_plan(parse_plan(write_plan(*plan), "plan.json"), *plan));
+    Restrictions keys = search.restrictions;
+    keys.data = 8;
+    std::optional<Plan> replicas = search.found("auto", keys);
+    REQUIRE(replicas);
+    CHECK(search.rule->allows(search.instance, *replicas));
+    // Replicas 0 and 1 share samples, and one node has both.
+    std::vector<std::vector<DeviceId>>& devices = replicas->stages.front().devices;
+    REQUIRE(devices.size() == 8);
+    std::swap(devices[1], devices[7]);
+    CHECK_FALSE(search.rule->allows(search.instance, *replicas));
+  }
+}
+
+TEST_CASE("devices are left out in groups of those that divide samples", "[like]") {
+  Config config = job_of("llama-small", "megatron", 4);
+  config.training.sequence_length = 16;
+  Cluster cluster = cluster_of("2x 1x a100-sxm-40gb", 1.0);
+  for (NodeGroup& group : cluster.groups) group.uplink.bandwidth = 1e8;
+  const Search free(config, cluster);
+  const std::optional<Plan> alone = free.found("auto", free.restrictions);
+  REQUIRE(alone);
+  REQUIRE(alone->num_devices() == 1);  // sums of gradients take longer than half of the samples
+  config.parallelism.context = 2;
+  const Search search(config, cluster);
+  const std::optional<Plan> together = search.found("auto", search.restrictions);
+  REQUIRE(together);
+  CHECK(together->num_devices() == 2);
+}
+
+TEST_CASE("degrees and micro-batches that are typed count whole samples", "[like]") {
+  Config config = job_of("llama-small", "megatron", 16);
+  config.parallelism.context = 2;
+  config.parallelism.data = 2;
+  config.training.micro_batch_size = 4;
+  const Search search(config, cluster_of("2x 4x a100-sxm-40gb", 1.0));
+  const std::optional<Plan> plan = search.found("uniform", search.restrictions);
+  REQUIRE(plan);
+  CHECK(plan->stages.front().replicas == 4);
+  CHECK(plan->samples_per_micro_batch() == 4);
+  CHECK(plan->micro_batches == 4);
 }
 
 TEST_CASE("where memory is short, plans for torchtitan keep every other product", "[like]") {

@@ -68,6 +68,7 @@ TEST_CASE("the guide says what plans for each trainer are kept to", "[like]") {
   holds("`zero_stage` in a pipeline", [](Cell cell, Trainer t) { return cell == numbers(t.zero_stages(2, 1)); });
   holds("`zero_group = \"node\"`", [&](Cell cell, Trainer t) { return cell == yes(t.node_groups); });
   holds("`recompute`, one for all stages", [](Cell cell, Trainer t) { return cell == recomputes_of(t); });
+  holds("`context`", [&](Cell cell, Trainer t) { return cell == yes(t.context); });
   holds("`offload`", [](Cell cell, Trainer t) { return (cell == "no") != t.offload; });
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 const std::string everything = R"({
  "schema": "pptrain.plan/1", "planner": "p", "model": "m", "cluster": "c", "device_kinds": [{"kind": "d", "count": 2}],
- "global_batch_size": 4, "micro_batch_size": 2, "micro_batches": 2,
+ "global_batch_size": 4, "micro_batch_size": 2, "micro_batches": 2, "context": 2,
  "schedule": {"name": "1f1b", "virtual_stages": 1, "unit": 0},
  "stages": [{"layers": [[0, 3]], "replicas": 2, "tensor_parallel": 1, "devices": [[0], [1]],
    "samples": [[0, 1], [1, 2]], "shards": {}, "recompute": "none", "zero_stage": 0,

@@ -203,6 +203,9 @@ TEST_CASE("each contradiction of a plan is refused with its path", "[plan][json]
     const std::string name = key.substr(0, key.find('"'));
     CHECK(refused(key, name + "\": 9007199254740992").starts_with("p.json: " + name + ": is too large"));
   }
+  const std::string count = "\"micro_batches\": 16";
+  CHECK(refused(count, count + ", \"context\": 3").starts_with("p.json: stages[0].replicas: is 2"));
+  CHECK(refused(count, count + ", \"context\": 2").starts_with("p.json: stages[1].replicas: is 1"));
   CHECK(refused("\"full\"", "\"fully\"").find("did you mean \"full\"?") != std::string::npos);
   CHECK(refused("\"replicas\": 2", "\"replica\": 2").find("did you mean \"replicas\"?") != std::string::npos);
   CHECK(refused("\"global_batch_size\": 32", "\"global_batch_size\": 0").starts_with("p.json: global_batch_size"));

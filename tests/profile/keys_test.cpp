@@ -9,7 +9,7 @@ namespace {
 const std::string everything = R"({
  "schema": "pptrain.profile/1", "model": "m", "source": "here", "like": "megatron",
  "bytes_per_parameter": {"weight": 4, "gradient": 4, "optimizer": 8, "sent_gradient": 2},
- "axes": {"heads": 2}, "sequence_parallel": true, "workspace_bytes": 1, "workspace_bytes_per_sample": 1,
+ "axes": {"heads": 2}, "sequence_parallel": true, "context": 2, "workspace_bytes": 1, "workspace_bytes_per_sample": 1,
  "error_band": {"relative": 0.1, "runs": 3, "of": "A100"},
  "communication": {"link_share": 0.8, "uplink_share": 0.9, "half_bytes": 1e6, "start_seconds": 1e-5,
    "shares_uplinks": true, "hides_sums": false, "beside": 0.5, "blocking_bandwidth": 1e9, "link_neighbours": {"d": 3}},

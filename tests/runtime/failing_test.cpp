@@ -8,7 +8,8 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Real but for its seventh forward pass, which finds no memory: the first one of step 4, with two micro-batches a step.
+/// Real but for its seventh forward pass, which finds no memory: the first one of step 4, with two micro-batches a
+/// step.
 class FailingLayer final : public LayerModule {
  public:
   explicit FailingLayer(std::unique_ptr<LayerModule> real) : real_(std::move(real)) {}

@@ -19,6 +19,7 @@ bool is_refused(const SearchSpace& space, const Plan& plan) {
 Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& planner) {
   plan.planner = planner;
   plan.model = space.instance.profile.model;
+  plan.context = static_cast<int>(space.instance.profile.context);
   plan.cluster = space.instance.cluster.name;
   plan.device_kinds = kind_runs(space.instance.cluster);
   for (Stage& stage : plan.stages) {

@@ -32,9 +32,10 @@ enum class Experts {
 
 /// What the configuration fixes; everything else is free.
 struct Restrictions {
-  AutoInt data;      ///< replicas of every stage
+  AutoInt data;  ///< replicas of every stage, `context` times as many as the configuration's where samples are divided
   AutoInt pipeline;  ///< number of stages
   AutoInt tensor;    ///< tensor-parallel degree of every stage
+  int context = 1;   ///< replicas that divide the positions of each sample; the plan's samples are then their shares
   AutoInt micro_batch_size;
   std::string schedule = "auto";
   AutoInt virtual_stages = 1;  ///< chunks per stage; what a schedule has in any case (two of zb-v) may stay 1

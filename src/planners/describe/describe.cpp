@@ -138,10 +138,10 @@ std::string shared_cores_text(const Cluster& cluster) {
 
 /// "plan by auto: PP 2 x DP 8 x TP 1, ZeRO 3 (FSDP), schedule 1f1b, 8 micro-batches of 8 samples"
 std::string head_text(const Plan& plan) {
-  const std::string text =
-      fmt::format("plan by {}: {}{}, schedule {}, {} micro-batch{} of {} sample{}", plan.planner, plan.shape(),
-                  common_choices_text(plan), schedule_text(plan.schedule), plan.micro_batches,
-                  plan.micro_batches == 1 ? "" : "es", plan.micro_batch_size, plan.micro_batch_size == 1 ? "" : "s");
+  const std::string text = fmt::format("plan by {}: {}{}, schedule {}, {} micro-batch{} of {} sample{}", plan.planner,
+                                       plan.shape(), common_choices_text(plan), schedule_text(plan.schedule),
+                                       plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
+                                       plan.samples_per_micro_batch(), plan.samples_per_micro_batch() == 1 ? "" : "s");
   return wrapped(text, screen_columns(), "  ") + "\n";
 }
 

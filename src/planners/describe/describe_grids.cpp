@@ -40,7 +40,7 @@ std::vector<std::string> candidate_row(const GridCandidate& candidate) {
   const std::string grid = to_string(Grid{candidate.pipeline, candidate.data, candidate.tensor});
   const Plan& plan = *candidate.plan;
   return {grid,
-          fmt::format("{} of {}", plan.micro_batches, plan.micro_batch_size),
+          fmt::format("{} of {}", plan.micro_batches, plan.samples_per_micro_batch()),
           format_seconds(plan.predicted->iteration_seconds),
           format_bytes(peak_of(*plan.predicted)),
           format_percent(1.0 - plan.predicted->bubble_fraction),

@@ -271,7 +271,7 @@ class StageTable {
     std::vector<std::string> cells = {stages_of(row), layers_text(row.layers)};
     if (row.stages() > 1) cells.back() += fmt::format(" ({} each)", layers);
     if (!brief_) cells.push_back(layers_picture(row.layers, num_layers_));
-    if (has_shapes()) cells.push_back(fmt::format("{} x {}", stage.replicas, stage.tensor_parallel));
+    if (has_shapes()) cells.push_back(fmt::format("{} x {}", stage.replicas / plan_.context, stage.tensor_parallel));
     if (has_samples()) cells.push_back(samples_text(stage));
     if (plan_.predicted) {
       cells.push_back(time_of(row.first));

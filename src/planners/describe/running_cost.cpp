@@ -125,7 +125,7 @@ void predict_cost(const Instance& instance, const CostQuestion& question, Plan& 
     cost.money_per_step = (*nodes.price * step / seconds_per_hour + cost.egress_per_step) / goodput;
   }
   if (question.tokens_per_sample) {
-    const double tokens_per_step = *question.tokens_per_sample * static_cast<double>(plan.global_batch_size);
+    const double tokens_per_step = *question.tokens_per_sample * static_cast<double>(plan.samples_per_step());
     if (cost.money_per_step) cost.money_per_billion_tokens = *cost.money_per_step * 1e9 / tokens_per_step;
     if (const auto& tokens = question.training_tokens) {
       cost.training = totals_of(cost, *tokens, *tokens / tokens_per_step * step / goodput);

@@ -26,10 +26,13 @@ struct UseOfDevice {
 std::optional<Model> profiled_model(const Config& config, const Profile& profile) {
   if (!config.can_train_model()) return {};
   Model model = build_model(config.model, config.training, config.source);
+  // Outputs tell samples of other lengths apart; pptrain sends them in fp32, other runtimes as they compute.
+  const double bytes_sent = (profile.like.empty() ? 1.0 : element_bytes(config.training.precision) / 4.0) /
+                            static_cast<double>(profile.context);
   const bool same = std::equal(model.layers.begin(), model.layers.end(), profile.layers.begin(), profile.layers.end(),
-                               [](const Layer& a, const ProfileLayer& b) {
+                               [&](const Layer& a, const ProfileLayer& b) {
                                  return a.name == b.name && static_cast<double>(a.num_parameters()) == b.parameters &&
-                                        a.output_bytes == b.output_bytes;
+                                        bytes_sent * a.output_bytes == b.output_bytes;
                                });
   return same ? std::optional(std::move(model)) : std::nullopt;
 }
@@ -87,7 +90,7 @@ void add_flop(const ModelWork& work, const Plan& plan, std::vector<UseOfDevice>&
     }
   }
   const double whole = std::accumulate(work.layer_flop.begin(), work.layer_flop.end(), 0.0) *
-                       static_cast<double>(plan.global_batch_size);
+                       static_cast<double>(plan.samples_per_step());
   for (UseOfDevice& use : uses) use.flop *= shared_out > 0.0 ? whole / shared_out : 0.0;
 }
 
@@ -142,7 +145,7 @@ KindPrediction prediction_of(const DeviceKind& kind, const UseSums& sums, const 
 SpeedPrediction speed_of(const ModelWork& work, const UseSums& sums, const Plan& plan) {
   SpeedPrediction speed;
   const double seconds = plan.predicted->iteration_seconds;
-  speed.samples_per_second = static_cast<double>(plan.global_batch_size) / seconds;
+  speed.samples_per_second = static_cast<double>(plan.samples_per_step()) / seconds;
   if (work.tokens_per_sample) speed.tokens_per_second = *work.tokens_per_sample * speed.samples_per_second;
   if (work.layer_flop.empty()) return speed;
   speed.flop_source = work.flop_source;

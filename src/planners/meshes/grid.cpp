@@ -46,6 +46,7 @@ std::vector<Grid> grids_of(int num_devices, const Restrictions& restrictions) {
     for (const std::int64_t data : divisors(num_devices / pipeline)) {
       const std::int64_t tensor = num_devices / pipeline / data;
       if (!allows(restrictions.data, data) || !allows(restrictions.tensor, tensor)) continue;
+      if (data % restrictions.context != 0) continue;
       if (restrictions.rule && !restrictions.rule->allows_degree(static_cast<int>(tensor))) continue;
       grids.push_back({static_cast<int>(pipeline), static_cast<int>(data), static_cast<int>(tensor)});
     }

@@ -215,8 +215,9 @@ std::string plan_in_short(const Plan& plan) {
   const int zero = zero_stage_of(plan);
   const std::string saves = zero > 0 ? fmt::format(" ZeRO {}", zero) : "";
   if (!plan.uniform()) return fmt::format("{} stages on {} devices{}", plan.num_stages(), plan.num_devices(), saves);
-  return fmt::format("PP {} DP {} TP {}{}", plan.num_stages(), plan.stages.front().replicas,
-                     plan.stages.front().tensor_parallel, saves);
+  return fmt::format("PP {} DP {}{} TP {}{}", plan.num_stages(), plan.stages.front().replicas / plan.context,
+                     plan.context > 1 ? fmt::format(" CP {}", plan.context) : "", plan.stages.front().tensor_parallel,
+                     saves);
 }
 
 std::vector<SweepChain> chains_of(const Sweep& sweep, std::size_t axis, bool pools_parallelism) {

@@ -42,7 +42,7 @@ struct Found {
 };
 
 Instance instance_of(const SweepPoint& point) {
-  return {point.profile, point.cluster, point.config.training.global_batch_size, point.ties};
+  return {point.profile, point.cluster, point.config.planned_batch_size(), point.ties};
 }
 
 Found search_point(const SweepPoint& point) {
@@ -103,14 +103,14 @@ std::string common_currency(const std::vector<SweepPoint>& points) {
 }  // namespace
 
 double SweepRow::seconds_each(bool per_sample) const {
-  const double amount = static_cast<double>(plan->global_batch_size) * (per_sample ? 1.0 : *tokens_per_sample);
+  const double amount = static_cast<double>(plan->samples_per_step()) * (per_sample ? 1.0 : *tokens_per_sample);
   const double goodput = plan->predicted->failures ? plan->predicted->failures->goodput : 1.0;
   return plan->predicted->iteration_seconds / goodput / amount;
 }
 
 double SweepRow::money_each(bool per_sample) const {
   if (!has_money()) return seconds_each(per_sample) / seconds_of_hour * plan->num_devices();
-  const double amount = static_cast<double>(plan->global_batch_size) * (per_sample ? 1.0 : *tokens_per_sample);
+  const double amount = static_cast<double>(plan->samples_per_step()) * (per_sample ? 1.0 : *tokens_per_sample);
   return *plan->predicted->cost->money_per_step / amount;
 }
 

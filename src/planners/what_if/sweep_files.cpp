@@ -81,7 +81,7 @@ std::string money_cell(const Sweep& sweep, const SweepRow& row) {
 /// "1/64/1/3": pipeline, data and tensor degree and ZeRO stage of a plan; of one whose stages differ its stages.
 std::string degrees_cell(const Plan& plan) {
   if (!plan.uniform()) return plan_in_short(plan);
-  return fmt::format("{}/{}/{}/{}", plan.num_stages(), plan.stages.front().replicas,
+  return fmt::format("{}/{}/{}/{}", plan.num_stages(), plan.stages.front().replicas / plan.context,
                      plan.stages.front().tensor_parallel, zero_stage_of(plan));
 }
 
