@@ -113,9 +113,24 @@ void StageSearch::extend(const Frontier& frontier, const StageMove& move, const 
     if (begin == 0 && !is_complete) break;
     if (!mine.may_fit(begin, end)) break;  // more layers need no less
     bool any = false;
+    prices_.clear();
     for (const int next : frontier.labels) any |= prepend(begin, next, move, mine);
     if (!any) break;
   }
+}
+
+/// The price of a stage with layers from `begin`; labels behind it differ in little more than their number.
+const StageSearch::StagePrice& StageSearch::price(int begin, double in_flight, const MeshCost& mine) {
+  for (const StagePrice& known : prices_) {
+    if (known.in_flight == in_flight) return known;
+  }
+  StagePrice& made = prices_.emplace_back();
+  made.in_flight = in_flight;
+  made.option = mine.fitting_option(begin, frontier_end_, in_flight);
+  if (!made.option) return made;
+  made.seconds = mine.seconds(*made.option, begin, frontier_end_);
+  made.gradient_seconds = mine.gradient_seconds(begin, frontier_end_);
+  return made;
 }
 
 /// Puts a stage with layers from `begin` before the stages of label `next`. False where a stage with still
@@ -125,16 +140,15 @@ bool StageSearch::prepend(int begin, int next, const StageMove& move, const Mesh
   const int end = frontier_end_;
   const AutoInt& pipeline = space_.restrictions.pipeline;
   if (pipeline && (begin == 0 ? after.num_stages + 1 != *pipeline : after.num_stages + 2 > *pipeline)) return true;
-  const std::optional<int> option = mine.fitting_option(begin, end, in_flight_->behind(after.num_stages));
-  if (!option) return false;
+  const StagePrice price = this->price(begin, in_flight_->behind(after.num_stages), mine);
+  if (!price.option) return false;
   ++num_examined_;
-  const double seconds = mine.seconds(*option, begin, end);
   const double cut = after.mesh < 0 ? 0.0 : cut_seconds(move.mesh, after.mesh, end);
-  const Label label = {{after.sum + seconds + cut, std::max(after.slowest, seconds),
-                        std::max(after.gradient, mine.gradient_seconds(begin, end))},
+  const Label label = {{after.sum + price.seconds + cut, std::max(after.slowest, price.seconds),
+                        std::max(after.gradient, price.gradient_seconds)},
                        after.num_stages + 1,
                        move.mesh,
-                       *option,
+                       *price.option,
                        end,
                        next};
   if (may_win(label, begin, move.state)) insert(begin, move.state, label);

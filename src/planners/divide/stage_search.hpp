@@ -89,11 +89,20 @@ class StageSearch {
     std::vector<int> labels;
   };
 
+  /// What a stage costs, whichever stages follow it, where so many of its micro-batches are under way.
+  struct StagePrice {
+    double in_flight = 0.0;
+    std::optional<int> option;  ///< the fastest that fits; nothing: none does
+    double seconds = 0.0;
+    double gradient_seconds = 0.0;
+  };
+
   void start(std::int64_t micro_batch, double limit);
   const MeshCost* cost(int mesh);
   void find_least_layers();
   void expand(const Frontier& frontier);
   void extend(const Frontier& frontier, const StageMove& move, const MeshCost& mine);
+  const StagePrice& price(int begin, double in_flight, const MeshCost& mine);
   bool prepend(int begin, int next, const StageMove& move, const MeshCost& mine);
   bool may_win(const Label& label, int begin, int state) const;
   void insert(int begin, int state, const Label& label);
@@ -120,6 +129,7 @@ class StageSearch {
   std::vector<std::unique_ptr<MeshCost>> costs_;  // of each mesh; null: not asked for, or too few samples
   std::vector<bool> asked_;
   std::unordered_map<std::int64_t, CutCost> cuts_;
+  std::vector<StagePrice> prices_;     // of the stage that is being put before labels
   std::vector<double> least_seconds_;  // of the first l layers, at any mesh's fastest
   std::vector<double> least_work_;     // the same in device-seconds
   LabelPool<Label> labels_;

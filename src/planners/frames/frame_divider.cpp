@@ -1,6 +1,7 @@
 #include "planners/frames/frame_divider.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "plan/validate.hpp"
 #include "plan/zero_groups.hpp"
@@ -34,9 +35,22 @@ std::vector<FrameDivision> FrameDivider::of(std::size_t begin, std::size_t end) 
   const int stages = costs_.placed().num_stages();
   for (std::size_t i = begin; i < std::min(end, schedules_.size()); ++i) {
     const ScheduleChoice& schedule = schedules_[i];
+    if (!is_small(space_.instance) && is_needless(schedule)) continue;
     if (stages * schedule.virtual_stages <= space_.instance.profile.num_layers()) from(schedule, 0, 0);
   }
   return std::move(made_);
+}
+
+/// Whether "auto" with as many chunks fits, and stores no more: its orders are searched, and are found as good or
+/// better. Only units of ZeroPP gather weights less often, which ZeRO stage 3 gains from.
+bool FrameDivider::is_needless(const ScheduleChoice& schedule) const {
+  if (schedule.name == "auto" || schedule_kind(schedule.name).placement != ChunkPlacement::loop) return false;
+  const auto beside = std::find_if(made_.begin(), made_.end(), [&](const FrameDivision& made) {
+    return made.schedule.name == "auto" && made.schedule.virtual_stages == schedule.virtual_stages &&
+           zeros_[made.zero] < 3;
+  });
+  if (beside == made_.end()) return false;
+  return stores_no_less(ScheduledCost(costs_, schedule, {}), {ScheduledCost(costs_, beside->schedule, {}).in_flight()});
 }
 
 std::vector<FrameDivision> FrameDivider::first() { return of(0, 1); }
@@ -91,14 +105,24 @@ void FrameDivider::divide(ScheduledCost& cost, std::vector<Interval>& known) {
   if (cost.of(other).below(least)) known = std::move(other);
 }
 
+/// Whether every stage stores as many micro-batches as with one of these schedules, or more.
+bool FrameDivider::stores_no_less(const ScheduledCost& cost, const Stores& others) {
+  const std::vector<double>& own = cost.in_flight();
+  return std::any_of(others.begin(), others.end(), [&](const std::vector<double>& other) {
+    return std::equal(own.begin(), own.end(), other.begin(), std::greater_equal<>());
+  });
+}
+
 /// Seconds of all micro-batches on the slowest stage, where the frame fits by the closed form.
 std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep) {
   constexpr double per_frame = 2.0;    // tasks simulated in the time that preparing a frame takes
   constexpr double per_costed = 0.25;  // and costing one division of it
   work_ += per_frame;
   ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
-  if (limit_ < infinity && !cost.may_fit()) return std::nullopt;  // else the plan that lacks least is told
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
+  Stores& too_much = too_much_[{schedule.virtual_stages, placement, rule, zero}];
+  // Without a limit the plan that lacks least is told.
+  if (limit_ < infinity && (stores_no_less(cost, too_much) || !cost.may_fit())) return std::nullopt;
   std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement}];
   divide(cost, known);
   known = with_allowed_cuts(space_.restrictions.rule.get(), std::move(known));
@@ -106,6 +130,7 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
   work_ += per_costed * static_cast<double>(cost.num_costed());
   const ScheduledCost::Cost least = cost.of(known);
   const bool fits = least.overrun == 0.0;
+  if (!fits) too_much.push_back(cost.in_flight());
   std::optional<double> slowest;
   for (int s = 0; fits && s < costs_.placed().num_stages(); ++s)
     slowest = std::max(slowest.value_or(0.0), cost.least_seconds(s, known));

@@ -44,9 +44,12 @@ class FrameDivider {
 
  private:
   std::vector<FrameDivision> of(std::size_t begin, std::size_t end);
+  bool is_needless(const ScheduleChoice& schedule) const;
   void from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
   void from_all(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero);
   static void divide(ScheduledCost& cost, std::vector<Interval>& known);
+  using Stores = std::vector<std::vector<double>>;  // micro-batches by stage, of some schedules
+  static bool stores_no_less(const ScheduledCost& cost, const Stores& others);
   /// Keeps a division that fits, or only what comes nearest to fitting.
   enum class Keep { fitting, nearest };
   std::optional<double> add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero,
@@ -61,6 +64,9 @@ class FrameDivider {
   double recomputing_seconds_;  ///< no division takes less where all layers are computed again
   bool shares_cores_ = false;
   std::map<std::tuple<bool, int, ChunkPlacement>, std::vector<Interval>> divisions_;  // where the next one starts
+  /// What was stored with schedules of so many chunks, a rule and a ZeRO stage that did not fit: what stores as much or
+  /// more does not either.
+  std::map<std::tuple<int, ChunkPlacement, std::size_t, std::size_t>, Stores> too_much_;
   std::vector<FrameDivision> made_;
   std::optional<FrameDivision> nearest_;
   double least_overrun_ = infinity;

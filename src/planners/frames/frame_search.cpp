@@ -18,8 +18,8 @@ namespace {
 /// Simulated tasks, with what orders and divisions cost, until a search ends with the best plan so far.
 double most_work(const SearchSpace& space) {
   constexpr double least = 1e6;
-  constexpr double per_device = 1e5;
-  constexpr double most = 8e6;
+  constexpr double per_device = 4e4;
+  constexpr double most = 4e6;
   constexpr double of_small = 2e6;
   if (is_small(space.instance)) return effort_factor(space.restrictions.effort) * of_small;
   return effort_factor(space.restrictions.effort) *
@@ -160,19 +160,27 @@ class FrameSearch {
       const bool any = !made[i].empty();
       work_ += dividers[i].work();
       add_divisions(costs[i].index, std::move(made[i]));
-      if (costs[i].rung == Rung::first) add_others(costs[i], any);
+      if (costs[i].rung == Rung::first) add_others(costs[i], any ? std::nullopt : lacking(costs[i], dividers[i]));
       if (!dividers[i].nearest() || dividers[i].least_overrun() >= least_overrun_) continue;
       least_overrun_ = dividers[i].least_overrun();
       nearest_ = plan_of(space_, costs_of(costs[i]), *dividers[i].nearest());
     }
   }
 
+  /// Seconds by which the others of a shape and micro-batch size come later whose first schedule has no division: the
+  /// more memory lacked, the less likely is one that fits.
+  static std::optional<double> lacking(const WaitingFrame& first, const FrameDivider& divider) {
+    constexpr double share = 2.0;  // half of which counts for the others
+    const double overrun = divider.least_overrun();
+    return overrun == infinity ? 0.0 : share * std::min(1.0, overrun) * first.bound;
+  }
+
   /// Puts the other schedules of a shape and micro-batch size into the queue, to wait for what the first one comes to,
-  /// if that may be good at all.
-  void add_others(const WaitingFrame& first, bool any) {
+  /// or where that is known already: `more` seconds beyond what is likely.
+  void add_others(const WaitingFrame& first, std::optional<double> more) {
     WaitingFrame others = first;
     others.rung = Rung::others;
-    if (!any) queue_.release(first, 0.0);
+    if (more) queue_.release(first, *more);
     queue_.push(std::move(others));
   }
 

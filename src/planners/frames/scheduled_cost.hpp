@@ -47,6 +47,8 @@ class ScheduledCost {
   /// Seconds of all micro-batches on a stage: `of_stages` gives no less, and takes longer.
   double least_seconds(int stage, const std::vector<Interval>& chunks) const;
 
+  /// Micro-batches that each stage stores.
+  const std::vector<double>& in_flight() const { return in_flight_; }
   /// Whether memory may do for any division: false only where layers that may be cut into parts would not fit either.
   bool may_fit() const;
 

@@ -158,11 +158,7 @@ class SimulatedSearch {
     sort_leaders();
     drop_equal_leaders();
     if (leaders_.size() > most_compared) leaders_.resize(most_compared);
-    for (TriedPlan& leader : leaders_) {
-      if (!simulator_.can(leader.plan)) continue;
-      const SimulatedPlan& result = simulator_.of(leader.plan);
-      leader.seconds = result.why_not.empty() ? result.iteration_seconds : infinity;
-    }
+    race_.judge(leaders_);
     sort_leaders();
     seconds_ = leaders_.front().seconds;
     best_ = leaders_.front().plan;

@@ -228,7 +228,7 @@ void AlpaSearch::insert(int layer, int place, const Label& label) {
 /// Whether `a` is at least as good as `b` whatever comes before: its larger maxima cost it no more than its
 /// smaller sum saves, the cut in front of it included, and no earlier stage holds more micro-batches.
 bool AlpaSearch::covers(const Label& a, const Label& b, int layer, int place) const {
-  if (!counts_.covers(a.num_stages, b.num_stages)) return false;
+  if (!counts_.covers(a.num_stages, b.num_stages) || !form_.covers(a, b, slack_)) return false;
   StageLabel with_cut = a;
   if (layer > 0 && (a.mesh_class != b.mesh_class || a.head != b.head)) {
     const auto samples = static_cast<double>(costs_[a.mesh_class]->division(a.head).samples.front().size());

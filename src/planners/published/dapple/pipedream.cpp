@@ -28,6 +28,7 @@ class Hierarchy {
     between_ = cluster_.slowest_link(one_of_each);
     int node = 0;
     for (int g = 0; g < static_cast<int>(cluster_.groups.size()); ++g) {
+      times_.push_back(&times_on(g));
       first_node_.push_back(node);
       node += cluster_.groups[g].count;
       solve_inside(g);
@@ -50,10 +51,10 @@ class Hierarchy {
   int num_layers() const { return sums_.num_layers(); }
 
   /// A whole micro-batch on one device.
-  double compute_seconds(int group, int begin, int end) {
+  const PassSums& times_on(int group) {
     const Recompute recompute = space_.restrictions.recompute.value_or(Recompute::none);
     const ReplicaGroup replica = {{cluster_.kind_index_of_group(group)}, {}, static_cast<double>(micro_batch_)};
-    return sums_.times(replica, 1, recompute).of(begin, end).total;
+    return sums_.times(replica, 1, recompute);
   }
 
   double all_reduce(const Link& link, int n, const Interval& layers) const {
@@ -78,7 +79,7 @@ class Hierarchy {
             [this, group, link](const UnitStage& stage) {
               if (stage.num_units > micro_batch_) return infinity;
               const auto [begin, end] = stage.layers;
-              const double compute = compute_seconds(group, static_cast<int>(begin), static_cast<int>(end));
+              const double compute = times_[group]->of(static_cast<int>(begin), static_cast<int>(end)).total;
               return std::max(compute / stage.num_units, all_reduce(link, stage.num_units, stage.layers));
             },
             [this, link](int end) { return cut_seconds(link, end); }};
@@ -139,6 +140,7 @@ class Hierarchy {
   LayerSums& sums_;
   std::int64_t micro_batch_;
   Link between_;                                          // slowest between any two nodes
+  std::vector<const PassSums*> times_;                    // of a micro-batch on a device of each group
   std::vector<int> first_node_;                           // of each group
   std::vector<std::vector<std::vector<double>>> inside_;  // [group][begin][end]: the slowest stage inside a node
 };
