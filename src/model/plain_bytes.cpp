@@ -76,7 +76,7 @@ PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
   for (const Operator& op : list.operators) {
     if (op.as<op::Loss>() != nullptr) {
       const Value& logits = list.values[op.inputs.front()];
-      bytes.moment = std::max(bytes.moment, kernels.logit_bytes * static_cast<double>(logits.rows * logits.columns));
+      bytes.logits = static_cast<double>(logits.rows * logits.columns);
     }
     if (op.as<op::Dropout>() != nullptr) {  // its mask has a byte for each number
       const Value& dropped = list.values[op.inputs.front()];

@@ -13,6 +13,7 @@ struct PlainBytes {
   double whole_again = 0.0;    ///< of `whole`, what selective recomputation makes again
   double divided_again = 0.0;  ///< ... of `divided`
   double moment = 0.0;         ///< beside it for a moment, the gradients of the widest values, by members divided
+  double logits = 0.0;         ///< not bytes: numbers from which the loss is computed, by members divided
 };
 
 /// Whether selective recomputation that keeps every other product of a layer keeps its product of this number, the
@@ -24,7 +25,6 @@ struct PlainKernels {
   double element_bytes = 2.0;     ///< of a number of activations
   bool stores_scores = false;     ///< otherwise attention runs tile by tile
   bool drops_scores = false;      ///< dropout of the stored probabilities
-  double logit_bytes = 8.0;       ///< of a logit while the loss is computed
   bool keeps_gates = false;       ///< the activation of a gate is kept beside what it gates and what comes of that
   bool copies_attention = false;  ///< what attention gives is kept twice, for attention and for the product behind it
   /// Selective recomputation keeps a layer's input, what attention gives, and what every other product gives

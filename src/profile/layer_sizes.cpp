@@ -15,12 +15,14 @@ double by_positions(double whole, double gathered, double parts) {
   return all + (whole - all) / parts;
 }
 
-/// `gathered`: bytes of a sample that members gather along the positions and keep; `parts`: members that divide these.
-LayerBytes bytes_of(const PlainBytes& plain, double gathered, double parts, int degree, double samples) {
+/// `gathered`: bytes of a sample that members gather along the positions and keep; `parts`: members that divide these;
+/// `logit_bytes`: held of a logit at once.
+LayerBytes bytes_of(const PlainBytes& plain, double gathered, double parts, double logit_bytes, int degree,
+                    double samples) {
   LayerBytes bytes;
   bytes.stored = samples * (by_positions(plain.whole, gathered, parts) + plain.divided / degree);
   bytes.deferred = bytes.stored;
-  bytes.workspace = bytes.forward_workspace = samples * plain.moment / degree;
+  bytes.workspace = bytes.forward_workspace = samples * std::max(plain.moment, logit_bytes * plain.logits) / degree;
   bytes.recomputed = samples * (by_positions(plain.whole_again, gathered, parts) + plain.divided_again / degree);
   return bytes;
 }
@@ -51,11 +53,12 @@ LayerSizes::LayerSizes(const Config& config, const RuntimeTraits& runtime, const
   // Frameworks make the blocks of a model again, and neither the embedding nor what is behind them.
   layer_.repeated = runtime.own || (number > 0 && number + 1 < model.layers.size());
   if (runtime.own) return;
-  plain_ =
-      plain_bytes(layer, {element_bytes_, !runtime.fused_attention, runtime.drops_scores, runtime.logit_bytes,
-                          !runtime.fused_gate, runtime.moves_positions, runtime.keeps_products && layer_.repeated});
+  plain_ = plain_bytes(layer, {element_bytes_, !runtime.fused_attention, runtime.drops_scores, !runtime.fused_gate,
+                               runtime.moves_positions, runtime.keeps_products && layer_.repeated});
   layer_.stored_bytes = (plain_->whole + plain_->divided) / replicas_;
   gathered_ = runtime.keeps_gathered ? plain_->gathered : 0.0;
+  logit_bytes_ = runtime.logit_bytes;
+  divided_logit_bytes_ = runtime.divided_logit_bytes > 0.0 ? runtime.divided_logit_bytes : runtime.logit_bytes;
 }
 
 const LayerBytes& LayerSizes::held_by(int degree) {
@@ -67,7 +70,8 @@ const LayerBytes& LayerSizes::held_by(int degree) {
 LayerBytes LayerSizes::bytes(int degree, double samples) {
   if (!plain_) return own_bytes(held_by(degree), samples);
   const double parts = sequence_parallel_ ? degree : 1.0;
-  return bytes_of(*plain_, gathered_, parts, degree, samples / replicas_);
+  const double logit_bytes = degree > 1 ? divided_logit_bytes_ : logit_bytes_;
+  return bytes_of(*plain_, gathered_, parts, logit_bytes, degree, samples / replicas_);
 }
 
 }  // namespace pptrain

@@ -32,8 +32,10 @@ class LayerSizes {
   double element_bytes_;            ///< of a number of the products
   std::map<int, LayerBytes> held_;  ///< of a sample in pptrain itself, by degree
   ProfileLayer layer_;
-  std::optional<PlainBytes> plain_;  ///< of a runtime that is not pptrain, which makes nothing again
-  double gathered_ = 0.0;            ///< bytes of a sample that members have gathered and keep
+  std::optional<PlainBytes> plain_;   ///< of a runtime that is not pptrain, which makes nothing again
+  double gathered_ = 0.0;             ///< bytes of a sample that members have gathered and keep
+  double logit_bytes_ = 0.0;          ///< held of a logit at once
+  double divided_logit_bytes_ = 0.0;  ///< ... where members divide the vocabulary
   bool sequence_parallel_ = false;
   double replicas_ = 1.0;  ///< that divide the positions of a sample
 };

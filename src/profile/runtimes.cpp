@@ -7,7 +7,9 @@ namespace pptrain {
 /// Bytes of a logit: Megatron-LM has it in 16 bits, in fp32, and less its row's maximum, of which the probability takes
 /// the place (megatron/core/tensor_parallel/cross_entropy.py); nanotron has dropped the first by then
 /// (src/nanotron/parallel/tensor_parallel/functional.py); PyTorch's cross entropy has the logarithm of the probability
-/// too, and so torchtitan, whose loss is that (torchtitan/components/loss.py). What selective checkpointing keeps there
+/// too, and so torchtitan, whose loss is that (torchtitan/components/loss.py). Where members divide the vocabulary it
+/// has, backward, the logarithm of the probability, the labels' part of the gradient, their sum and the gradient
+/// (torch/distributed/tensor/parallel/loss.py). What selective checkpointing keeps there
 /// is in torchtitan/distributed/activation_checkpoint.py.
 const std::vector<RuntimeTraits>& runtimes() {
   static const std::vector<RuntimeTraits> all = {
@@ -30,6 +32,7 @@ const std::vector<RuntimeTraits>& runtimes() {
       {.name = "torchtitan",
        .kernels = "fsdp",
        .logit_bytes = 14.0,
+       .divided_logit_bytes = 16.0,
        .keeps_products = true,
        .keeps_gathered = true,
        .hides_sums = true,

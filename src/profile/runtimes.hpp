@@ -18,10 +18,11 @@ struct RuntimeTraits {
   bool drops_scores = false;    ///< dropout of the probabilities of attention with stored scores
   /// Stored scores are scaled, masked and normalised by one kernel, where they have 16 bits.
   bool fused_softmax = true;
-  bool fused_loss = true;        ///< one kernel computes the loss and its gradient; otherwise one for each operation
-  double logit_bytes = 8.0;      ///< held of a logit at once while the loss is computed, in 16-bit training
-  bool keeps_products = false;   ///< selective recomputation keeps what attention and every other product give
-  bool fused_gate = true;        ///< one kernel computes a gate; otherwise its activation is kept for B too
+  bool fused_loss = true;    ///< one kernel computes the loss and its gradient; otherwise one for each operation
+  double logit_bytes = 8.0;  ///< held of a logit at once while the loss is computed, in 16-bit training
+  double divided_logit_bytes = 0.0;  ///< ... where members divide the vocabulary; 0: as many
+  bool keeps_products = false;       ///< selective recomputation keeps what attention and every other product give
+  bool fused_gate = true;            ///< one kernel computes a gate; otherwise its activation is kept for B too
   bool moves_positions = false;  ///< tokens lie by position outside attention, for which its output is copied and kept
   /// Gradients of weights are added to those of earlier micro-batches by kernels of their own.
   bool adds_gradients = false;

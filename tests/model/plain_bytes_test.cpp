@@ -46,10 +46,9 @@ TEST_CASE("what frameworks without fused kernels keep more of a block", "[plain_
   CHECK(copied.whole == fused.whole);
 }
 
-TEST_CASE("the loss holds what a runtime holds of each logit", "[plain_bytes]") {
-  for (const double of_logit : {8.0, 10.0, 14.0}) {
-    CHECK(bytes_of(2, {.logit_bytes = of_logit}).moment == of_logit * rows * vocabulary);
-  }
+TEST_CASE("the loss is computed of a number for each position and word", "[plain_bytes]") {
+  CHECK(bytes_of(2, {}).logits == rows * vocabulary);
+  CHECK(bytes_of(1, {}).logits == 0.0);
 }
 
 }  // namespace

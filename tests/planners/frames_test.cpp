@@ -1,5 +1,7 @@
 // The search of frames: bounds, threads, devices left out.
 
+#include <functional>
+
 #include "planners/everything_free.hpp"
 #include "planners/frames/frame_divider.hpp"
 #include "planners/frames/frame_queue.hpp"
@@ -183,6 +185,37 @@ TEST_CASE("memory rules out only frames none of whose divisions fit; a stage's w
   }
   CHECK(ruled_out > 10);
   CHECK(fitting > 10);
+}
+
+TEST_CASE("a schedule that stores more micro-batches lacks no less memory", "[planners]") {
+  constexpr int layers = 8;
+  const Profile profile = blocks(layers, 0.4);
+  Cluster cluster = mixed_nodes(2, 4);
+  for (DeviceKind& kind : cluster.device_kinds) kind.memory *= 0.1;
+  const Instance instance = {profile, cluster, 16};
+  const Restrictions free = everything_free();
+  const SearchSpace space = {instance, free};
+  FrameTables tables(instance);
+  const Site site = {"the V100s", {DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3)}};
+  const PlacedShape placed(instance, meshes_of(site, {{4, 1, 1}}), ZeroGroup::replicas);
+  const FrameCosts costs(instance, tables, placed, 1);
+  int pairs = 0;
+  const std::vector<ScheduleChoice> schedules = {{"1f1b", 1, 0},  {"auto", 1, 0},  {"zb-h1", 1, 0}, {"dapple-b", 1, 0},
+                                                 {"zb-h2", 1, 0}, {"gpipe", 1, 0}, {"zeropp", 1, 2}};
+  for (const ScheduleChoice& less : schedules) {
+    for (const ScheduleChoice& more : schedules) {
+      ScheduledCost a(costs, less, {RecomputeRule::needed, 0});
+      ScheduledCost b(costs, more, {RecomputeRule::needed, 0});
+      const std::vector<double>& stored = a.in_flight();
+      if (!std::equal(stored.begin(), stored.end(), b.in_flight().begin(), std::less_equal<>())) continue;
+      CAPTURE(less.name, more.name);
+      ++pairs;
+      for (const std::vector<Interval>& chunks : all_divisions(layers, 4)) {
+        CHECK(a.of(chunks).overrun <= b.of(chunks).overrun);
+      }
+    }
+  }
+  CHECK(pairs > 20);
 }
 
 TEST_CASE("a division costs the same behind another one that was undone", "[planners]") {

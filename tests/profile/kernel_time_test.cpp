@@ -167,6 +167,18 @@ TEST_CASE("a profile of another runtime has its times, bytes and collectives", "
   CHECK(write_profile(parse_profile(write_profile(stored), "p")) == write_profile(stored));
 }
 
+TEST_CASE("the loss holds what a runtime holds of each logit, which members divide", "[analytic]") {
+  const auto held = [](const std::string& runtime, int degree) {
+    const Profile profile = profile_like("like = \"" + runtime + "\"\n");
+    return profile.bytes(profile.num_layers() - 1, "A100-SXM-80GB", degree, 1.0)->workspace * degree;
+  };
+  const double logits = 2048.0 * ModelConfig().vocabulary_size;
+  CHECK(held("fsdp", 1) == Approx(8.0 * logits));
+  CHECK(held("megatron", 4) == Approx(10.0 * logits));
+  CHECK(held("torchtitan", 1) == Approx(14.0 * logits));
+  CHECK(held("torchtitan", 4) == Approx(16.0 * logits));
+}
+
 TEST_CASE("gradients that a kernel of its own adds up are read and written once more", "[analytic]") {
   Roofline roofline = round_gpu();
   roofline.bytes_per_second = 1e12;

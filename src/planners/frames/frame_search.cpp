@@ -18,7 +18,7 @@ namespace {
 /// Simulated tasks, with what orders and divisions cost, until a search ends with the best plan so far.
 double most_work(const SearchSpace& space) {
   constexpr double least = 1e6;
-  constexpr double per_device = 4e4;
+  constexpr double per_device = 3e4;
   constexpr double most = 4e6;
   constexpr double of_small = 2e6;
   if (is_small(space.instance)) return effort_factor(space.restrictions.effort) * of_small;
@@ -34,7 +34,7 @@ class FrameSearch {
         sites_(sites_of(space.instance)),
         slack_(is_small(space.instance) ? 1.3 : 1.0),
         queue_(slack_ * limit),
-        trials_(space, threads),
+        trials_(space.instance, threads, OrderEffort::brief),
         threads_(threads),
         best_(limit),
         most_work_(most_work(space)) {}

@@ -9,9 +9,8 @@ int threads_of(const Restrictions& restrictions) {
   return restrictions.threads > 0 ? restrictions.threads : usable_cores();
 }
 
-FrameTrials::FrameTrials(const SearchSpace& space, int threads) : threads_(threads) {
-  for (int t = 0; t < threads; ++t)
-    simulators_.push_back(std::make_unique<PlanSimulator>(space.instance, OrderEffort::brief));
+FrameTrials::FrameTrials(const Instance& instance, int threads, OrderEffort effort) : threads_(threads) {
+  for (int t = 0; t < threads; ++t) simulators_.push_back(std::make_unique<PlanSimulator>(instance, effort));
 }
 
 std::vector<TriedPlan> FrameTrials::simulated(const std::vector<Plan>& plans, double best) {

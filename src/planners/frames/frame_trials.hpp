@@ -25,9 +25,10 @@ int threads_of(const Restrictions& restrictions);
 /// Simulates plans on several threads, each with a simulator of its own.
 class FrameTrials {
  public:
-  FrameTrials(const SearchSpace& space, int threads);
+  /// Orders are searched with `effort`; the instance must outlive it.
+  FrameTrials(const Instance& instance, int threads, OrderEffort effort);
 
-  /// The plans in orders that are searched briefly, and only sketched where the plan hardly takes less than `best`
+  /// The plans in orders that are searched, and only with less effort where the plan hardly takes less than `best`
   /// seconds.
   std::vector<TriedPlan> simulated(const std::vector<Plan>& plans, double best);
 

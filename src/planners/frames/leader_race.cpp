@@ -60,35 +60,19 @@ std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, std::s
   return searches;
 }
 
-void LeaderRace::judge(std::vector<TriedPlan>& leaders) {
-  const Simulators& simulators = simulators_with(OrderEffort::full);
-  parallel_for(static_cast<int>(leaders.size()), static_cast<int>(simulators.size()), [&](int thread, int i) {
-    PlanSimulator& simulator = *simulators[static_cast<std::size_t>(thread)];
-    TriedPlan& leader = leaders[static_cast<std::size_t>(i)];
-    if (!simulator.can(leader.plan)) return;
-    const SimulatedPlan& result = simulator.of(leader.plan);
-    leader.seconds = result.why_not.empty() ? result.iteration_seconds : infinity;
-  });
-}
-
-/// Simulators that search orders with this effort, one for each core.
-const LeaderRace::Simulators& LeaderRace::simulators_with(OrderEffort effort) {
-  Simulators& simulators = simulators_[effort];
-  while (std::ssize(simulators) < threads_of(space_.restrictions)) {
-    simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort));
-  }
-  return simulators;
-}
-
 /// Improves some leaders at a time on all cores; how many, and so where a search meets the path of one before it, does
 /// not depend on the number of cores.
 void LeaderRace::improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
                          std::vector<LocalSearch>& searches, KnownPlans& visited, double work, OrderEffort effort) {
   constexpr std::size_t at_a_time = 8;
-  const Simulators& simulators = simulators_with(effort);
+  const int threads = threads_of(space_.restrictions);
+  std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort];
+  while (std::ssize(simulators) < threads) {
+    simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort));
+  }
   for (std::size_t first = 0; first < running.size(); first += at_a_time) {
     const std::size_t count = std::min(at_a_time, running.size() - first);
-    parallel_for(static_cast<int>(count), static_cast<int>(simulators.size()), [&](int thread, int i) {
+    parallel_for(static_cast<int>(count), threads, [&](int thread, int i) {
       const std::size_t leader = running[first + static_cast<std::size_t>(i)];
       searches[leader].improve(*simulators[static_cast<std::size_t>(thread)], visited, leaders[leader], work);
     });

@@ -20,21 +20,15 @@ class LeaderRace {
   /// simulated tasks that these have. Returns the search of each leader.
   std::vector<LocalSearch> run(std::vector<TriedPlan>& leaders, std::size_t most_at_last, LocalSearch::Kind kind,
                                double work, OrderEffort effort);
-  /// Sets the seconds of leaders to those of the orders in which a job would run them, infinite where these do not fit.
-  /// Leaves leaders alone that are too large to simulate.
-  void judge(std::vector<TriedPlan>& leaders);
   /// Frees what was simulated.
   void forget() { simulators_.clear(); }
 
  private:
-  using Simulators = std::vector<std::unique_ptr<PlanSimulator>>;
-
-  const Simulators& simulators_with(OrderEffort effort);
   void improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
                std::vector<LocalSearch>& searches, KnownPlans& visited, double work, OrderEffort effort);
 
   const SearchSpace& space_;
-  std::map<OrderEffort, Simulators> simulators_;  // by thread
+  std::map<OrderEffort, std::vector<std::unique_ptr<PlanSimulator>>> simulators_;  // by thread
 };
 
 }  // namespace pptrain

@@ -8,6 +8,7 @@
 #include "base/infinity.hpp"
 #include "planners/frames/frame.hpp"
 #include "planners/frames/frame_search.hpp"
+#include "planners/frames/frame_trials.hpp"
 #include "planners/frames/leader_race.hpp"
 #include "planners/frames/neighbours.hpp"
 #include "planners/judge/fit_check.hpp"
@@ -158,12 +159,26 @@ class SimulatedSearch {
     sort_leaders();
     drop_equal_leaders();
     if (leaders_.size() > most_compared) leaders_.resize(most_compared);
-    race_.judge(leaders_);
+    judge_leaders();
     sort_leaders();
     seconds_ = leaders_.front().seconds;
     best_ = leaders_.front().plan;
     if (leaders_.size() > most_climbed) leaders_.resize(most_climbed);
     improve_leaders(LocalSearch::Kind::cuts, work, OrderEffort::full);
+  }
+
+  /// Sets the seconds of leaders to those of the orders in which a job runs them, infinite where these do not fit, and
+  /// leaves leaders alone that are too large to simulate.
+  void judge_leaders() {
+    std::vector<Plan> plans;
+    for (const TriedPlan& leader : leaders_) plans.push_back(leader.plan);
+    FrameTrials trials(simulator_.instance(), threads_of(space_.restrictions), OrderEffort::full);
+    const std::vector<TriedPlan> results = trials.simulated(plans, infinity);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const bool fits = results[i].why_not.empty();
+      if (fits && results[i].seconds == infinity) continue;
+      leaders_[i].seconds = fits ? results[i].seconds : infinity;
+    }
   }
 
   /// Drops leaders that differ from one before them in their ZeRO stage alone and take the same time: steps lead there.

@@ -40,6 +40,7 @@ class PlanSimulator {
   explicit PlanSimulator(const Instance& instance, OrderEffort most_effort = OrderEffort::full)
       : instance_(instance), most_effort_(most_effort) {}
 
+  const Instance& instance() const { return instance_; }
   /// F and B of every micro-batch and chunk on one device of each class.
   double tasks(const Plan& plan);
   /// Whether the plan is small enough.
