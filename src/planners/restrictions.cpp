@@ -249,7 +249,7 @@ class RestrictionChecker {
       if (!reason.empty()) reason += "; ";
       reason += fmt::format("{}: {}", to_string(grid), why_not);
     }
-    // With nothing fixed the cluster fits no plan, which is not the configuration's fault.
+    // A cluster that fits no plan with nothing fixed is not the configuration's fault.
     if (!fixes_degree() && !fixed_.micro_batch_size) return;
     const std::string key = fixes_degree() ? first_fixed_degree() : "micro_batch_size";
     refuse(key, fmt::format("these settings leave no grid of {} devices", instance_.cluster.num_devices()), reason,

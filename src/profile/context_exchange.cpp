@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "profile/ring.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -10,10 +12,8 @@ namespace {
 /// uplink once, beside those of the other members of the tensor-parallel groups there.
 Link ring_link(const NodeGroup& group, int degree, std::int64_t replicas, const Communication& communication) {
   Link link = group.link;
-  link.bandwidth *= communication.link_share;
-  const auto neighbours = communication.link_neighbours.find(group.device_kind);
-  if (neighbours != communication.link_neighbours.end())
-    link.bandwidth *= std::min(1.0, static_cast<double>(replicas - 1) / neighbours->second);
+  link.bandwidth *=
+      communication.link_share * reached_links(communication, group.device_kind, static_cast<double>(replicas));
   if (replicas * degree <= group.num_devices || group.uplink.bandwidth <= 0.0) return link;
   const double rings = std::min(degree, group.num_devices);
   link.bandwidth = std::min(link.bandwidth, communication.uplink_share * group.uplink.bandwidth / rings);
@@ -34,11 +34,7 @@ std::vector<Kernel> attention_of(const std::vector<Kernel>& pass) {
 
 ContextExchange::ContextExchange(const Cluster& cluster, const DeviceKind& kind, int degree, std::int64_t replicas,
                                  const Communication& communication, bool hides)
-    : replicas_(replicas),
-      degree_(degree),
-      hides_(hides),
-      half_bytes_(communication.half_bytes),
-      start_seconds_(communication.start_seconds) {
+    : replicas_(replicas), degree_(degree), hides_(hides), communication_(communication) {
   link_.bandwidth = std::numeric_limits<double>::infinity();
   for (const NodeGroup& group : cluster.groups) {
     if (group.device_kind != kind.name) continue;
@@ -47,21 +43,17 @@ ContextExchange::ContextExchange(const Cluster& cluster, const DeviceKind& kind,
   }
 }
 
-/// Seconds until each replica has had the slices of all others, `bytes` together with its own.
-double ContextExchange::passing(double bytes) const {
-  const auto n = static_cast<double>(replicas_);
-  return (n - 1.0) / n * (bytes + half_bytes_) / link_.bandwidth + (n - 1.0) * link_.latency + start_seconds_;
-}
-
 LayerSeconds ContextExchange::seconds(const Work& work, const Roofline& roofline, double samples) const {
+  if (replicas_ == 1) return {};
   const Work attention = {attention_of(work.forward), attention_of(work.backward_input), {}};
-  if (replicas_ == 1 || attention.forward.empty()) return {};
+  if (attention.forward.empty()) return {};
+  const auto n = static_cast<double>(replicas_);
   double forward = 0.0;
   for (const Kernel& kernel : attention.forward) {
     const ScoresShape& shape = *kernel.attention;
-    forward += passing(samples * shape.key_values * shape.bytes / degree_);
+    const double bytes = samples * shape.key_values * shape.bytes / degree_;
+    forward += ring_gather_seconds(communication_, n, bytes, link_.bandwidth, link_.latency);
   }
-  const auto n = static_cast<double>(replicas_);
   const LayerSeconds beside = roofline_seconds(attention, roofline, degree_, samples / n);
   const double hidden = hides_ ? (n - 1.0) / n : 0.0;  // nothing comes beside the first slice, a replica's own
   return {std::max(0.0, forward - hidden * beside.forward),

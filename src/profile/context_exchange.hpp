@@ -24,14 +24,11 @@ class ContextExchange {
   LayerSeconds seconds(const Work& work, const Roofline& roofline, double samples) const;
 
  private:
-  double passing(double bytes) const;
-
   std::int64_t replicas_ = 1;
   int degree_ = 1;
   bool hides_ = false;
   Link link_;
-  double half_bytes_ = 0.0;
-  double start_seconds_ = 0.0;
+  Communication communication_;
 };
 
 }  // namespace pptrain

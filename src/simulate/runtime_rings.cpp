@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+
+#include "profile/ring.hpp"
 
 namespace pptrain {
 namespace {
@@ -11,9 +14,8 @@ namespace {
 double reached_neighbours(const Instance& instance, const std::vector<int>& kinds, int members) {
   double part = 1.0;
   for (const int kind : kinds) {
-    const auto& neighbours = instance.profile.communication.link_neighbours;
-    const auto known = neighbours.find(instance.cluster.device_kinds[static_cast<std::size_t>(kind)].name);
-    if (known != neighbours.end()) part = std::min(part, (members - 1.0) / known->second);
+    const std::string& name = instance.cluster.device_kinds[static_cast<std::size_t>(kind)].name;
+    part = std::min(part, reached_links(instance.profile.communication, name, members));
   }
   return part;
 }
@@ -67,8 +69,7 @@ RuntimeRing::RuntimeRing(const Instance& instance, const Link& slowest, int memb
 
 /// Half of what an all-reduce sends, at the rate that so many bytes reach.
 double RuntimeRing::moving(double bytes) const {
-  const double n = members_;
-  return (n - 1.0) / n * (bytes + communication_->half_bytes) / link_.bandwidth;
+  return moving_seconds(*communication_, members_, bytes, link_.bandwidth);
 }
 
 double RuntimeRing::all_reduce_seconds(double bytes) const {
@@ -81,7 +82,7 @@ double RuntimeRing::all_reduce_seconds(double bytes) const {
 double RuntimeRing::gather_seconds(double bytes) const {
   if (members_ == 1 || bytes == 0.0) return 0.0;
   // There are rings alone for these: a slice passes all members.
-  return moving(bytes) + (members_ - 1.0) * hop_ + communication_->start_seconds;
+  return ring_gather_seconds(*communication_, members_, bytes, link_.bandwidth, hop_);
 }
 
 double seconds_left(const Communication& communication, double seconds, double backward, int layers) {

@@ -193,8 +193,6 @@ TEST_CASE("a schedule that stores more micro-batches lacks no less memory", "[pl
   Cluster cluster = mixed_nodes(2, 4);
   for (DeviceKind& kind : cluster.device_kinds) kind.memory *= 0.1;
   const Instance instance = {profile, cluster, 16};
-  const Restrictions free = everything_free();
-  const SearchSpace space = {instance, free};
   FrameTables tables(instance);
   const Site site = {"the V100s", {DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3)}};
   const PlacedShape placed(instance, meshes_of(site, {{4, 1, 1}}), ZeroGroup::replicas);

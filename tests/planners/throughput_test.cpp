@@ -184,28 +184,28 @@ TEST_CASE("a configuration's model has the FLOP of its layers, as its metrics ha
 
 TEST_CASE("FLOP are those of the layers in another runtime too, and with samples that replicas divide",
           "[planners][throughput]") {
-  for (const int context : {1, 2}) {
+  for (const int context : {1, 2, 3}) {
     const Config config =
-        parse_config(fmt::format("[model]\nname = \"gpt2\"\n[training]\nsequence_length = 16\nprecision = \"bf16\"\n"
-                                 "global_batch_size = 8\n[parallelism]\nlike = \"megatron\"\ncontext = {}\n[profile]\n"
+        parse_config(fmt::format("[model]\nname = \"gpt2\"\n[training]\nsequence_length = 48\nprecision = \"bf16\"\n"
+                                 "global_batch_size = 6\n[parallelism]\nlike = \"megatron\"\ncontext = {}\n[profile]\n"
                                  "analytic = true\n",
                                  context),
                      "job", "");
-    Cluster cluster = nodes_of(1, 2);
+    Cluster cluster = nodes_of(1, context);
     cluster.device_kinds[0].flops["bf16"] = 1e12;
     cluster.device_kinds[0].memory_bandwidth = 1e11;
     const Profile profile = analytic_profile(config, cluster);
     const ModelWork work = model_work(config, profile);
     CHECK(work.flop_source == "layers");
     const Instance instance = {profile, cluster, config.planned_batch_size()};
-    Plan plan = uniform_plan({{0, profile.num_layers()}}, 2, 1, instance.global_batch_size, 2, "1f1b");
+    Plan plan = uniform_plan({{0, profile.num_layers()}}, context, 1, instance.global_batch_size, context, "1f1b");
     plan.context = context;
     plan = predicted(instance, std::move(plan));
     predict_throughput(instance, work, plan);
     const double seconds = plan.predicted->iteration_seconds;
-    CHECK(*plan.predicted->speed->tokens_per_second == Approx(8 * 16 / seconds));
+    CHECK(*plan.predicted->speed->tokens_per_second == Approx(6 * 48 / seconds));
     const double flop = build_model(config.model, config.training, "job").flop_per_sample();
-    CHECK(*plan.predicted->speed->flop_per_second == Approx(8 * flop / seconds / 2));
+    CHECK(*plan.predicted->speed->flop_per_second == Approx(6 * flop / seconds / context));
   }
 }
 

@@ -27,12 +27,12 @@ std::optional<Model> profiled_model(const Config& config, const Profile& profile
   if (!config.can_train_model()) return {};
   Model model = build_model(config.model, config.training, config.source);
   // Outputs tell samples of other lengths apart; pptrain sends them in fp32, other runtimes as they compute.
-  const double bytes_sent = (profile.like.empty() ? 1.0 : element_bytes(config.training.precision) / 4.0) /
-                            static_cast<double>(profile.context);
+  const double stream = profile.like.empty() ? 1.0 : element_bytes(config.training.precision) / 4.0;
+  const auto replicas = static_cast<double>(profile.context);
   const bool same = std::equal(model.layers.begin(), model.layers.end(), profile.layers.begin(), profile.layers.end(),
                                [&](const Layer& a, const ProfileLayer& b) {
                                  return a.name == b.name && static_cast<double>(a.num_parameters()) == b.parameters &&
-                                        bytes_sent * a.output_bytes == b.output_bytes;
+                                        stream * a.output_bytes / replicas == b.output_bytes;
                                });
   return same ? std::optional(std::move(model)) : std::nullopt;
 }

@@ -41,8 +41,8 @@ std::vector<FrameDivision> FrameDivider::of(std::size_t begin, std::size_t end) 
   return std::move(made_);
 }
 
-/// Whether "auto" with as many chunks fits, and stores no more: its orders are searched, and are found as good or
-/// better. Only units of ZeroPP gather weights less often, which ZeRO stage 3 gains from.
+/// Whether "auto" with as many chunks fits, and stores no more: its orders are searched, and steps of the best plans
+/// try other schedules in any case. Only units of ZeroPP gather weights less often, which ZeRO stage 3 gains from.
 bool FrameDivider::is_needless(const ScheduleChoice& schedule) const {
   if (schedule.name == "auto" || schedule_kind(schedule.name).placement != ChunkPlacement::loop) return false;
   const auto beside = std::find_if(made_.begin(), made_.end(), [&](const FrameDivision& made) {

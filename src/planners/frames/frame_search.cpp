@@ -160,7 +160,8 @@ class FrameSearch {
       const bool any = !made[i].empty();
       work_ += dividers[i].work();
       add_divisions(costs[i].index, std::move(made[i]));
-      if (costs[i].rung == Rung::first) add_others(costs[i], any ? std::nullopt : lacking(costs[i], dividers[i]));
+      if (costs[i].rung == Rung::first)
+        add_others(costs[i], any ? std::nullopt : std::optional(lacking(costs[i], dividers[i])));
       if (!dividers[i].nearest() || dividers[i].least_overrun() >= least_overrun_) continue;
       least_overrun_ = dividers[i].least_overrun();
       nearest_ = plan_of(space_, costs_of(costs[i]), *dividers[i].nearest());
@@ -169,7 +170,7 @@ class FrameSearch {
 
   /// Seconds by which the others of a shape and micro-batch size come later whose first schedule has no division: the
   /// more memory lacked, the less likely is one that fits.
-  static std::optional<double> lacking(const WaitingFrame& first, const FrameDivider& divider) {
+  static double lacking(const WaitingFrame& first, const FrameDivider& divider) {
     constexpr double share = 2.0;  // half of which counts for the others
     const double overrun = divider.least_overrun();
     return overrun == infinity ? 0.0 : share * std::min(1.0, overrun) * first.bound;
