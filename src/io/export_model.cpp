@@ -19,6 +19,7 @@
 #include "io/export_tokenizer.hpp"
 #include "io/parameters.hpp"
 #include "model/families/families.hpp"
+#include "model/families/text_part.hpp"
 #include "model/file_layout.hpp"
 #include "weights/weight_writer.hpp"
 
@@ -194,10 +195,8 @@ class Export {
   nlohmann::ordered_json described() const {
     const ModelConfig& model = from_.config.model;
     if (!model.is_described()) return gpt2_config(from_.config);
-    nlohmann::ordered_json json = nlohmann::ordered_json::parse(model.description);
     // The parts for other things than texts were not trained.
-    const bool is_nested = json.value("model_type", "") != from_.model.name && json.contains("text_config");
-    return is_nested ? json.at("text_config") : json;
+    return text_description(nlohmann::ordered_json::parse(model.description), from_.model.name);
   }
 
   /// The class that readers are to take, which a description that was written by hand may leave out.

@@ -52,11 +52,11 @@ ModelWeights::ModelWeights(const std::string& folder, const Model& model) : file
   check_second_output(model);
 }
 
-/// Models with parts for images and texts have the text model's tensors behind a word more.
+/// Models with parts for images have tensors of them, and most the text model's behind a word more.
 void ModelWeights::check_names(const Model& model) const {
   const std::vector<WeightTensor>& tensors = files_.tensors();
   const auto other = std::find_if(tensors.begin(), tensors.end(), [](const WeightTensor& tensor) {
-    return tensor.name.find("language_model.") != std::string::npos;
+    return tensor.name.find("language_model.") != std::string::npos || tensor.name.starts_with("visual.");
   });
   if (other == tensors.end()) return;
   throw_bad_input(

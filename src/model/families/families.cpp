@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/log_once.hpp"
 #include "model/families/config_keys.hpp"
+#include "model/families/text_part.hpp"
 
 namespace pptrain {
 namespace {
@@ -26,6 +26,14 @@ void check_parameters(const ConfigJson& config, const Model& model) {
                 fmt::format("at most {:.0e} can be planned", most), "correct its sizes");
 }
 
+/// The family of what describes a model of texts, or of a model without other parts.
+const Family& family_of_part(const ConfigJson& text) {
+  std::vector<std::string> known = family_names();
+  for (const Family& family : families()) known.insert(known.end(), family.text_types.begin(), family.text_types.end());
+  const std::string type = family_of_text(text.model_type(known));
+  return *std::find_if(families().begin(), families().end(), [&](const Family& f) { return f.type == type; });
+}
+
 }  // namespace
 
 const std::vector<Family>& families() {
@@ -39,8 +47,15 @@ const std::vector<Family>& families() {
         "reorder_and_upcast_attn"}},
       {"llama", "LlamaForCausalLM", build_llama, {".rotary_emb.inv_freq"}},
       {"mistral", "MistralForCausalLM", build_mistral, {".rotary_emb.inv_freq"}, {}, {"attention_bias"}},
-      {"qwen2", "Qwen2ForCausalLM", build_qwen2, {}, {}, {"attention_bias"}},
-      {"qwen3", "Qwen3ForCausalLM", build_qwen3},
+      {"qwen2",
+       "Qwen2ForCausalLM",
+       build_qwen2,
+       {},
+       {},
+       {"attention_bias"},
+       false,
+       {"qwen2_vl", "qwen2_vl_text", "qwen2_5_vl", "qwen2_5_vl_text"}},
+      {"qwen3", "Qwen3ForCausalLM", build_qwen3, {}, {}, {}, false, {"qwen3_vl_text"}},
       {"gemma", "GemmaForCausalLM", build_gemma},
       {"gemma2", "Gemma2ForCausalLM", build_gemma2},
       {"gemma3_text", "Gemma3ForCausalLM", build_gemma3_text, {}, {}, {"_sliding_window_pattern"}},
@@ -118,28 +133,19 @@ std::vector<std::string> family_names() {
   return names;
 }
 
-ConfigJson text_part(const ConfigJson& config) {
-  const std::vector<std::string> known = family_names();
-  const std::string type = config.text("model_type", "");
-  if (std::find(known.begin(), known.end(), type) != known.end() || !config.has("text_config")) return config;
-  log_notice_once(fmt::format("model_type \"{}\": its text model alone, which text_config describes", type));
-  return config.object("text_config");
-}
-
-const Family& family_of(const ConfigJson& config) {
-  const std::string type = text_part(config).model_type(family_names());
-  return *std::find_if(families().begin(), families().end(), [&](const Family& f) { return f.type == type; });
-}
+const Family& family_of(const ConfigJson& config) { return family_of_part(text_part(config)); }
 
 Model build_family(const ConfigJson& whole, const FamilyOptions& options) {
   const ConfigJson config = text_part(whole);
-  const Family& family = family_of(config);
+  const Family& family = family_of_part(config);
   Model model = family.build(config, options);
   check_parameters(config, model);
   note_dropout(config);
-  std::vector<std::string> ignored = family.ignored;
+  std::vector<std::string> harmless = family.harmless, ignored = family.ignored;
   if (!family.has_classes) ignored.insert(ignored.end(), class_keys.begin(), class_keys.end());
-  config.finish(family.harmless, ignored);
+  if (config.text("model_type") != family.type)
+    harmless.insert(harmless.end(), keys_beside_text().begin(), keys_beside_text().end());
+  config.finish(harmless, ignored);
   return model;
 }
 

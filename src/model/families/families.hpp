@@ -30,15 +30,15 @@ struct Family {
   /// Keys that the family's class of transformers passes over whatever they are, beside those of all families.
   std::vector<std::string> ignored = {};
   bool has_classes = false;  ///< whether it tells classes apart, so that the keys of their names say something
+  /// Other `model_type`s of a `config.json` or of its `text_config`, of models with parts for images whose text model
+  /// is the family's. Their positions count time, rows and columns of images ("mrope"); in a text these three numbers
+  /// are the same, so that heads turn as the family's do.
+  std::vector<std::string> text_types = {};
 };
 
 /// All of them.
 const std::vector<Family>& families();
 std::vector<std::string> family_names();
-
-/// What describes the model of texts: the whole of a `config.json`, or the object `text_config` of one whose
-/// `model_type` is no family and that has a part for texts among others, as for images. A notice says so.
-ConfigJson text_part(const ConfigJson& config);
 
 /// The family of a `config.json`, or of its text part. An unknown one throws `Error` (exit code 2).
 const Family& family_of(const ConfigJson& config);

@@ -48,6 +48,13 @@ void read_yarn(const ConfigJson& config, const ConfigJson& details, RotaryForm& 
                  "correct beta_slow, beta_fast or rope_theta");
 }
 
+/// Notes the keys that divide a head's columns between time, rows and columns of an image: in a text these three
+/// numbers of a position are the same, so that heads turn as without.
+void pass_over_images(const ConfigJson& details) {
+  details.integers("mrope_section");
+  details.boolean("mrope_interleaved", false);
+}
+
 }  // namespace
 
 RotaryForm rotary_form(const ConfigJson& config, const RotaryConfig& read, std::int64_t rotated,
@@ -59,7 +66,10 @@ RotaryForm rotary_form(const ConfigJson& config, const RotaryConfig& read, std::
                   "correct it: it is above 0");
   }
   form.rotated = rotated;
-  if (read.type == "default") return form;
+  if (read.type == "default" || read.type == "mrope") {
+    if (read.details) pass_over_images(*read.details);
+    return form;
+  }
   if (read.type == "linear") {
     form.scaling = RotaryForm::Scaling::linear;
     form.factor = positive(*read.details, "factor");
