@@ -10,6 +10,7 @@
 #include "planners/frames/frame_search.hpp"
 #include "planners/frames/frame_trials.hpp"
 #include "planners/frames/leader_race.hpp"
+#include "planners/frames/leaders.hpp"
 #include "planners/frames/neighbours.hpp"
 #include "planners/judge/fit_check.hpp"
 #include "planners/judge/fitting_search.hpp"
@@ -106,8 +107,8 @@ class SimulatedSearch {
     space_.tell_asks("improving the best plans");
     for (const Plan& candidate : candidates) add_leader(candidate);
     if (leaders_.empty()) leaders_.push_back({*best_, seconds_});
-    sort_leaders();
-    drop_leaders_alike();
+    sort_leaders(leaders_);
+    drop_leaders_alike(leaders_, space_.instance.cluster);
     if (leaders_.size() > num_leaders()) leaders_.resize(num_leaders());
     add_schedules_beside(improve_leaders(LocalSearch::Kind::all, leader_work(), OrderEffort::brief));
     race_.forget();  // plans of thousands of devices fill hundreds of megabytes
@@ -156,11 +157,11 @@ class SimulatedSearch {
     constexpr std::size_t most_compared = 16;
     constexpr std::size_t most_climbed = 2;
     leaders_.insert(leaders_.begin(), {*best_, seconds_});  // which stays the best of equals
-    sort_leaders();
-    drop_equal_leaders();
+    sort_leaders(leaders_);
+    drop_equal_leaders(leaders_);
     if (leaders_.size() > most_compared) leaders_.resize(most_compared);
     judge_leaders();
-    sort_leaders();
+    sort_leaders(leaders_);
     seconds_ = leaders_.front().seconds;
     best_ = leaders_.front().plan;
     if (leaders_.size() > most_climbed) leaders_.resize(most_climbed);
@@ -179,34 +180,6 @@ class SimulatedSearch {
       if (fits && results[i].seconds == infinity) continue;
       leaders_[i].seconds = fits ? results[i].seconds : infinity;
     }
-  }
-
-  /// Drops leaders that differ from one before them in their ZeRO stage alone and take the same time: steps lead there.
-  void drop_leaders_alike() {
-    KnownPlans known;
-    std::vector<double> seconds;
-    std::erase_if(leaders_, [&](const TriedPlan& leader) {
-      Plan plan = leader.plan;
-      for (Stage& stage : plan.stages) stage.zero_stage = 0;
-      const std::size_t number = known.add(plan);
-      if (number < seconds.size()) return seconds[number] == leader.seconds;
-      seconds.push_back(leader.seconds);
-      return false;
-    });
-  }
-
-  /// Drops leaders whose plan is that of one before them.
-  void drop_equal_leaders() {
-    KnownPlans known;
-    std::erase_if(leaders_, [&known](const TriedPlan& leader) {
-      const std::size_t before = known.size();
-      return known.add(leader.plan) < before;
-    });
-  }
-
-  void sort_leaders() {
-    std::stable_sort(leaders_.begin(), leaders_.end(),
-                     [](const TriedPlan& x, const TriedPlan& y) { return x.seconds < y.seconds; });
   }
 
   /// Simulated tasks for moving cuts of a plan: many times what a leader has, or some steps of a plan on many devices.
