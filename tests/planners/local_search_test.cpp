@@ -7,6 +7,7 @@
 #include "base/infinity.hpp"
 #include "planners/everything_free.hpp"
 #include "planners/frames/leader_race.hpp"
+#include "planners/frames/neighbours.hpp"
 #include "planners/large_instances.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
@@ -86,6 +87,46 @@ TEST_CASE("a race finds what all leaders improved to the end find, with fewer si
   CHECK(left_behind > 0);
   CHECK(least(raced) == least(alone));
   CHECK(3 * simulated_of_race < 2 * simulated_of_all);
+}
+
+/// The chunks of a loop over `sizes.front().size()` stages, with so many layers each, round by round.
+Plan in_rounds(const std::vector<std::vector<std::int64_t>>& sizes, const std::string& schedule) {
+  const std::size_t stages = sizes.front().size();
+  std::vector<Interval> whole;
+  for (std::size_t s = 0; s < stages; ++s)
+    whole.push_back({static_cast<std::int64_t>(s), static_cast<std::int64_t>(s) + 1});
+  Plan plan = uniform_plan(whole, 1, 1, 16, 1, schedule);
+  plan.schedule.virtual_stages = static_cast<int>(sizes.size());
+  for (Stage& stage : plan.stages) stage.layers.clear();
+  std::int64_t end = 0;
+  for (const std::vector<std::int64_t>& round : sizes) {
+    for (std::size_t s = 0; s < stages; ++s) {
+      plan.stages[s].layers.push_back({end, end + round[s]});
+      end += round[s];
+    }
+  }
+  return plan;
+}
+
+TEST_CASE("rounds of chunks are exchanged where that makes a plan faster", "[planners]") {
+  const Profile profile = blocks(30, 0.2);
+  const Cluster cluster = mixed_nodes(2, 2);
+  const Instance instance = {profile, cluster, 16};
+  const Restrictions restrictions = test::everything_free();
+  const SearchSpace space = {instance, restrictions};
+  const Plan plan = in_rounds({{2, 1, 1}, {3, 3, 3}, {3, 3, 3}, {3, 3, 2}}, "auto");
+  const std::vector<Plan> others = exchanged_rounds(space, plan);
+  REQUIRE(others.size() == 5);  // the second and the third round are alike
+  CHECK(same_plan(others.front(), in_rounds({{3, 3, 3}, {2, 1, 1}, {3, 3, 3}, {3, 3, 2}}, "auto")));
+  PlanSimulator simulator(instance);
+  TriedPlan found = {plan, simulator.of(plan).iteration_seconds, "", 0.0, {}};
+  LocalSearch search(space, LocalSearch::Kind::cuts);
+  search.improve(simulator, {}, found, 1e9);
+  REQUIRE(search.complete());
+  for (const Plan& other : exchanged_rounds(space, found.plan)) {
+    const SimulatedPlan& result = simulator.of(other);
+    CHECK((!result.why_not.empty() || result.iteration_seconds >= found.seconds * (1.0 - 1e-5)));
+  }
 }
 
 }  // namespace

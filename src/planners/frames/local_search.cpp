@@ -35,7 +35,8 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
             {shifted_pairs, worth_it, false},
             {shifted_over_two_cuts, any, false},
             {shifted_over_cuts, near, false},
-            {shifted_pairs, near, false}};
+            {shifted_pairs, near, false},
+            {exchanged_rounds, any, false}};
   }
   if (kind == Kind::schedules) return {schedules};
   return {{shifted_over_cuts, worth_it, false},

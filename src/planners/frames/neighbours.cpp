@@ -223,4 +223,26 @@ std::vector<Plan> shifted_pairs(const SearchSpace& space, const Plan& plan) {
   return plans;
 }
 
+std::vector<Plan> exchanged_rounds(const SearchSpace& space, const Plan& plan) {
+  std::vector<Plan> plans;
+  if (!may_shift(space, plan)) return plans;
+  const std::vector<ChunkPlace> chunks = chunk_places(plan);
+  const std::size_t rounds = plan.stages.front().layers.size();
+  for (std::size_t v = 0; v + 1 < rounds; ++v) {
+    for (std::size_t w = v + 1; w < rounds; ++w) {
+      Plan other = plan;
+      std::int64_t begin = 0;
+      for (const ChunkPlace& chunk : chunks) {
+        const auto own = static_cast<std::size_t>(chunk.local);
+        const std::size_t round = own == v ? w : own == w ? v : own;
+        const std::int64_t end = begin + plan.stages[chunk.stage.index()].layers[round].size();
+        other.stages[chunk.stage.index()].layers[own] = {begin, end};
+        begin = end;
+      }
+      if (!same_plan(plan, other)) plans.push_back(std::move(other));
+    }
+  }
+  return plans;
+}
+
 }  // namespace pptrain
