@@ -2,6 +2,7 @@
 // papers' measured ones. Times are predictions, so orders are held and not ratios.
 #include "cluster/read.hpp"
 #include "config/read.hpp"
+#include "planners/judge/simulated_plan.hpp"
 #include "planners/search.hpp"
 #include "profile/analytic.hpp"
 #include "support/catch.hpp"
@@ -88,6 +89,22 @@ TEST_CASE("a classifier of 100,000 classes is not replicated, one of 1,000,000 c
   const Instance instance = {million.profile, million.cluster, million.config.training.global_batch_size};
   CHECK_FALSE(search_plan("data-parallel", instance, restrictions_of(million.config), "x").plan);
   CHECK(million.seconds("auto") > 0.0);
+}
+
+TEST_CASE("auto finds plans as fast as the fastest that a search has found", "[published]") {
+  constexpr double beaten = 1.005;
+  for (const std::string name :
+       {"amp-heterogeneous-cluster", "papers/amp-gpt2-heterogeneous", "papers/alpa-wide-resnet-4b",
+        "papers/alpa-gpt-39b", "papers/zeropp-gpt-14.6b", "papers/whale-m6-moe"}) {
+    CAPTURE(name);
+    const PublishedJob job(name);
+    const Instance instance = {job.profile, job.cluster, job.config.training.global_batch_size};
+    PlanSimulator simulator(instance);
+    const std::string file = name.substr(name.find('/') == std::string::npos ? 0 : name.find('/') + 1);
+    const SimulatedPlan known = simulator.of(read_plan(source_file("tests/data/known_plans/") + file + ".json"));
+    REQUIRE(known.why_not.empty());
+    CHECK(job.seconds("auto") <= beaten * known.iteration_seconds);
+  }
 }
 
 }  // namespace

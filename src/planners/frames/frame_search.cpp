@@ -17,13 +17,14 @@ namespace {
 
 /// Simulated tasks, with what orders and divisions cost, until a search ends with the best plan so far.
 double most_work(const SearchSpace& space) {
-  constexpr double least = 1e6;
+  constexpr double base = 1e6;
   constexpr double per_device = 3e4;
+  constexpr double least = 2.6e6;
   constexpr double most = 4e6;
   constexpr double of_small = 2e6;
   if (is_small(space.instance)) return effort_factor(space.restrictions.effort) * of_small;
   return effort_factor(space.restrictions.effort) *
-         std::min(most, least + per_device * space.instance.cluster.num_devices());
+         std::clamp(base + per_device * space.instance.cluster.num_devices(), least, most);
 }
 
 class FrameSearch {

@@ -125,7 +125,7 @@ class SimulatedSearch {
 
   /// Improves the leaders, of which few get all of the work, and takes the best. Returns the search of each.
   std::vector<LocalSearch> improve_leaders(LocalSearch::Kind kind, double work, OrderEffort effort) {
-    const std::size_t most_at_last = kind == LocalSearch::Kind::all ? 5 : 1;
+    const std::size_t most_at_last = kind == LocalSearch::Kind::all ? 10 : 1;
     std::vector<LocalSearch> searches = race_.run(leaders_, most_at_last, kind, work, effort);
     for (std::size_t i = 0; i < leaders_.size(); ++i) {
       num_examined_ += searches[i].num_simulated();
