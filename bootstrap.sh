@@ -38,8 +38,8 @@ Usage: ./bootstrap.sh COMMAND
   bench [NAME ...]               build, then measure: kernels peer ranks prediction profiles execution planners checkpoint
                                  (default: these); also papers, which plans published experiments and writes docs/papers.md,
                                  published [--fit], which grades predictions of published runs in docs/profiles.md,
-                                 emulation, which rehearses some of them on 16 ranks and adds to it, freedom, which says
-                                 whether keys that somebody types beat auto, sweep, which times a sweep of 50 points,
+                                 emulation, which rehearses some of them on 16 ranks and adds to it, freedom [--anneal SECONDS],
+                                 which says whether typed keys or annealing beat auto, sweep, which times 50 points,
                                  and building, which does in a fresh clone without caches what a newcomer does
   fuzz [SECONDS]                 build the fuzzers of the file formats and run each (default: 15 s)
   style                          check format and style of all tracked files
@@ -354,7 +354,7 @@ command_bench() {
   local names=("$@") name
   if [[ ${#names[@]} -eq 0 ]]; then names=(kernels peer ranks prediction profiles execution planners checkpoint); fi
   for name in "${names[@]}"; do
-    if [[ $name == -* && ${names[0]} == published ]]; then break; fi  # its options
+    if [[ $name == -* && ${names[0]} =~ ^(published|freedom)$ ]]; then break; fi  # their options
     [[ -x $root/benchmarks/$name.py ]] || fail "no benchmark '$name'; there are: kernels peer ranks prediction profiles execution planners checkpoint papers published emulation freedom sweep building" 2
   done
   if [[ ${names[*]} == papers || ${names[*]} == emulation ]]; then
@@ -370,6 +370,15 @@ command_bench() {
     compile published_benchmark
     say "predicting published runs: ${names[*]}"
     PPTRAIN_PUBLISHED="$build/benchmarks/published_benchmark" "$root/benchmarks/published.py" "${names[@]:1}"
+    return
+  fi
+  if [[ ${names[0]} == freedom ]]; then
+    start_log
+    ensure_packages "${packages[@]}" "${benchmark_packages[@]}"
+    configure -DPPTRAIN_BENCHMARKS=ON
+    compile pptrain annealing_benchmark
+    say "looking for plans that are faster than those of auto: ${names[*]}"
+    PPTRAIN_ANNEALING="$build/benchmarks/annealing_benchmark" "$root/benchmarks/freedom.py" "${names[@]:1}"
     return
   fi
   if [[ ${names[*]} == building ]]; then

@@ -7,6 +7,7 @@ any of these found: 1 where nobody beats it."""
 
 import argparse
 import json
+import os
 import pathlib
 import random
 import resource
@@ -64,6 +65,7 @@ CASES = [
 SCHEDULES = [("1f1b", None), ("interleaved-1f1b", 2), ("interleaved-1f1b", 4), ("zb-h1", None), ("zb-h2", None), ("zb-v", None),
              ("zeropp", 2), ("zeropp", 4), ("auto", 1), ("auto", 2), ("auto", 4)]
 BEATEN = 1.005
+ANNEALING = pathlib.Path(os.environ.get("PPTRAIN_ANNEALING", measure.ROOT / "build" / "release" / "benchmarks" / "annealing_benchmark"))
 
 
 def cluster_text(nodes):
@@ -184,13 +186,25 @@ def others(folder, case, job, own, number, guesses):
             yield simulated_seconds(folder, job, nodes, plan), "a cut moved by a layer"
 
 
+def annealed(folder, job, plan, length):
+    """Seconds of the best plan of a walk of so many seconds from a plan, on each of two cores."""
+    path = folder / "own.json"
+    path.write_text(json.dumps(plan))
+    words = [str(ANNEALING), str(job), str(path), str(length)]
+    walks = [subprocess.Popen([*words, str(seed)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder)
+             for seed in (1, 2)]
+    for walk in walks:
+        own, best, simulated = walk.communicate()[0].split()
+        yield float(best), f"annealed, {simulated} plans from {own} s"
+
+
 def cpu_seconds():
     """CPU seconds of all programs that were run."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return usage.ru_utime + usage.ru_stime
 
 
-def measured(number, guesses):
+def measured(number, guesses, anneal):
     case = CASES[number]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -199,6 +213,8 @@ def measured(number, guesses):
         own = run("plan", job)
         took = cpu_seconds() - before
         found = sorted(others(folder, case, job, own, number, guesses)) if own else []
+        if own and anneal:
+            found += annealed(folder, job, own, anneal)
         itself = simulated_seconds(folder, job, case[2], own) if own else float("inf")
     best, how = min([(seconds(own), "nothing said"), *found], key=lambda pair: pair[0])
     return {"case": case[0], "seconds": seconds(own), "ratio": seconds(own) / best, "best": how, "compared": len(found),
@@ -209,10 +225,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--guesses", type=int, default=60, help="drawn restrictions of each case (60)")
     parser.add_argument("--case", type=int, nargs="*", help="cases by number, from 0 (all)")
+    parser.add_argument("--anneal", type=float, default=0.0, metavar="SECONDS", help="walk from each plan for so long (not at all)")
     options = parser.parse_args()
     rows = []
     for number in options.case if options.case is not None else range(len(CASES)):
-        rows.append(measured(number, options.guesses))
+        rows.append(measured(number, options.guesses, options.anneal))
         print("{case:33s} {seconds:8.4g} s  planned in {cpu_seconds:5.2f} CPU s  {ratio:.4f} of {compared}: {best}{note}".format(
             note="" if rows[-1]["fits"] else " (does not fit)", **rows[-1]), flush=True)
     if options.case is None:
