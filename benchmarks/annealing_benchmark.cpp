@@ -53,7 +53,7 @@ std::vector<Plan> steps(const SearchSpace& space, const Plan& plan, int kind) {
   switch (kind) {
     case 0: return shifted_layers(space, plan, most_cuts);
     case 1: return shifted_pairs(space, plan);
-    case 2: return exchanged_rounds(space, plan);
+    case 2: return changed_rounds(space, plan);
     case 3: return other_modes(space, plan);
     case 4: return other_schedules(space, plan);
     case 5: return other_micro_batches(space, plan);

@@ -99,17 +99,18 @@ std::vector<int> computed_degrees(const Config& config, const Cluster& cluster, 
   return degrees;
 }
 
-/// Part of the seconds of F in which a layer computes what selective recomputation does not keep: every other product,
-/// and all but products and attention.
-double selective_part(const Work& work, const Roofline& roofline) {
-  Work others;
+/// Part of the seconds of F in which a layer computes what selective recomputation does not keep: attention, or, where
+/// a runtime `keeps_products`, every other product and all but products and attention.
+double selective_part(const Work& work, const Roofline& roofline, bool keeps_products) {
+  Work again;
   int products = 0;
   for (const Kernel& kernel : work.forward) {
     if (kernel.product) ++products;
-    if (!kernel.attention && !(kernel.product && keeps_product(products))) others.forward.push_back(kernel);
+    const bool other = !kernel.attention && !(kernel.product && keeps_product(products));
+    if (keeps_products ? other : kernel.attention.has_value()) again.forward.push_back(kernel);
   }
   const double all = roofline_seconds(work, roofline, 1, 1.0).forward;
-  return all > 0.0 ? rounded(roofline_seconds(others, roofline, 1, 1.0).forward / all) : 0.0;
+  return all > 0.0 ? rounded(roofline_seconds(again, roofline, 1, 1.0).forward / all) : 0.0;
 }
 
 /// Layers of one model in one runtime.
@@ -144,8 +145,8 @@ class LayerProfiles {
       made.update_seconds[{computed.kind(), computed.degree()}] =
           rounded(update_seconds(config_.optimizer, layer, computed.roofline(), computed.degree()));
     }
-    if (runtime_.keeps_products && made.repeated && !rows_.empty()) {
-      made.selective_part = selective_part(layer.work, rows_.front().roofline());
+    if (made.repeated && !rows_.empty()) {
+      made.selective_part = selective_part(layer.work, rows_.front().roofline(), runtime_.keeps_products);
     }
     for (ProfileRow& row : made.rows) row.bytes = sizes.bytes(row.tensor_parallel, row.samples);
     return made;

@@ -239,7 +239,19 @@ LayerTiming time_passes(Chain& chain, const Backend& backend) {
   return {{median(forward), median(backward_input), median(backward_weight)},
           median(update),
           chain.bytes(),
+          0.0,
           chain.peak_bytes()};
+}
+
+/// Seconds of B of the inputs, with less care than those of a plan that recomputes nothing: one pass, or few that are
+/// short.
+double backward_input_seconds(Chain& chain) {
+  const DeviceMomentPtr start = chain.moment();
+  std::vector<double> seconds;
+  do {
+    seconds.push_back(chain.pass().backward_input);
+  } while (std::ssize(seconds) < fewest_passes && chain.seconds_since(*start) < enough_seconds);
+  return median(seconds);
 }
 
 bool recomputes_selectively(const Layer& layer) {
@@ -260,6 +272,8 @@ LayerTiming time_layer(const Config& config, const Model& model, const Layer& la
   chain = chain_of(Recompute::selective);
   chain->pass();
   timing.bytes.recomputed = timing.bytes.stored - chain->bytes().stored;
+  const double more = backward_input_seconds(*chain) - timing.seconds.backward_input;
+  timing.selective_part = std::clamp(more / timing.seconds.forward, 0.0, 1.0);
   return timing;
 }
 

@@ -12,6 +12,7 @@ struct LayerTiming {
   LayerSeconds seconds;         ///< of one micro-batch
   double update_seconds = 0.0;  ///< gradient norm and optimizer step over the layer's parameters
   LayerBytes bytes;             ///< of one micro-batch
+  double selective_part = 0.0;  ///< of the seconds of F, what B takes more with selective recomputation
   double peak_bytes = 0.0;      ///< of the device, for all copies that were timed
 };
 

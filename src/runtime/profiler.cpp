@@ -75,6 +75,7 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
   nlohmann::json rows = nlohmann::json::array();
   double update = 0.0;
   double workspace = 0.0;
+  double selective = 0.0;  // of the largest micro-batch
   const std::int64_t most = config.training.global_batch_size;
   for (std::int64_t samples = 1; samples <= most; samples = samples < most ? std::min(2 * samples, most) : most + 1) {
     const LayerTiming timing =
@@ -83,12 +84,13 @@ nlohmann::json run_task(const Config& config, const Model& model, const TimingTa
                     timing.bytes.stored, timing.bytes.deferred, timing.bytes.workspace, timing.bytes.forward_workspace,
                     timing.bytes.recomputed});
     update = timing.update_seconds;
+    selective = timing.selective_part;
     workspace = timing.bytes.workspace / static_cast<double>(samples);  // that of the largest micro-batch
     const bool next_fits = 2.0 * timing.peak_bytes <= memory_bytes;
     if (timing.seconds.total() > long_pass_seconds || !next_fits) break;
   }
-  return {{"device", task.device_kind}, {"layer", task.layer},   {"degree", task.tensor_parallel}, {"rows", rows},
-          {"update", update},           {"workspace", workspace}};
+  return {{"device", task.device_kind}, {"layer", task.layer},    {"degree", task.tensor_parallel}, {"rows", rows},
+          {"update", update},           {"workspace", workspace}, {"selective", selective}};
 }
 
 void add_results(Profile& profile, const Model& model, const nlohmann::json& results) {
@@ -105,6 +107,8 @@ void add_results(Profile& profile, const Model& model, const nlohmann::json& res
         profile.layers[l].rows.push_back({device, degree, row.at(0), {row.at(1), row.at(2), row.at(3)}, true, bytes});
       }
       profile.layers[l].update_seconds[{device, degree}] = result.at("update");
+      double& part = profile.layers[l].selective_part;
+      if (degree == 1) part = std::max(part, result.at("selective").get<double>());
     }
   }
 }

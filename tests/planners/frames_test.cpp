@@ -85,7 +85,8 @@ TEST_CASE("the order of auto fits with several chunks where 1F1B has room", "[pl
     ScheduledCost fixed(costs, {"interleaved-1f1b", 2, 0}, {RecomputeRule::none, 0});
     if (searched.of(chunks).overrun > 0.0 || fixed.of(chunks).overrun == 0.0) continue;
     CAPTURE(memory);
-    const FrameDivision division = {0.0, 0.0, {"auto", 2, 0}, 0, 0, chunks, std::vector<Recompute>(4)};
+    const FrameDivision division = {
+        0.0, 0.0, {"auto", 2, 0}, 0, 0, chunks, std::vector<Recompute>(4), std::vector<int>(4)};
     PlanSimulator simulator(instance);
     const SimulatedPlan& result = simulator.of(plan_of(space, costs, division));
     CHECK(result.why_not.empty());
@@ -185,6 +186,43 @@ TEST_CASE("memory rules out only frames none of whose divisions fit; a stage's w
   }
   CHECK(ruled_out > 10);
   CHECK(fitting > 10);
+}
+
+TEST_CASE("stages have the weakest ZeRO stage by which they fit where each has one of its own", "[planners]") {
+  constexpr int layers = 12;
+  const Profile profile = blocks(layers, 0.2);
+  const Restrictions free = everything_free();
+  int unlike = 0, made_unlike = 0;
+  for (double memory = 4e9; memory < 8e9; memory += 0.25e9) {
+    const Cluster cluster = with_memory(mixed_nodes(2, 4), memory);
+    const Instance instance = {profile, cluster, 16};
+    const SearchSpace space = {instance, free};
+    FrameTables tables(instance);
+    const Site site = sites_of(instance).front();
+    const PlacedShape placed(instance, meshes_of(site, {{2, 2, 1}}), ZeroGroup::replicas);
+    const FrameCosts costs(instance, tables, placed, 2);
+    const auto with = [&](int zero_stage, bool by_need) {
+      return ScheduledCost(costs, {"1f1b", 1, 0}, {RecomputeRule::none, zero_stage, by_need});
+    };
+    ScheduledCost weakest = with(1, false), middle = with(2, false), strongest = with(3, false), own = with(1, true);
+    for (const std::vector<Interval>& chunks : all_divisions(layers, 2)) {
+      const double overruns[] = {weakest.of(chunks).overrun, middle.of(chunks).overrun, strongest.of(chunks).overrun};
+      const ScheduledCost::Cost cost = own.of(chunks);
+      CHECK(cost.overrun == overruns[2]);
+      if (overruns[0] == 0.0) CHECK(cost.seconds == weakest.of(chunks).seconds);
+      const int most = std::max(own.zero_stage_of(0), own.zero_stage_of(1));
+      if (cost.overrun == 0.0) CHECK(overruns[most - 1] == 0.0);
+      if (most > 1) CHECK(overruns[most - 2] > 0.0);
+      unlike += cost.overrun == 0.0 && own.zero_stage_of(0) != own.zero_stage_of(1) ? 1 : 0;
+    }
+    for (const FrameDivision& division : FrameDivider(space, costs, infinity).first()) {
+      const Plan plan = plan_of(space, costs, division);
+      for (int s = 0; s < 2; ++s) CHECK(plan.stages[s].zero_stage == division.zero_stages[s]);
+      made_unlike += division.zero_stages[0] != division.zero_stages[1] ? 1 : 0;
+    }
+  }
+  CHECK(unlike > 10);
+  CHECK(made_unlike > 0);
 }
 
 TEST_CASE("a schedule that stores more micro-batches lacks no less memory", "[planners]") {

@@ -115,7 +115,7 @@ TEST_CASE("rounds of chunks are exchanged where that makes a plan faster", "[pla
   const Restrictions restrictions = test::everything_free();
   const SearchSpace space = {instance, restrictions};
   const Plan plan = in_rounds({{2, 1, 1}, {3, 3, 3}, {3, 3, 3}, {3, 3, 2}}, "auto");
-  const std::vector<Plan> others = exchanged_rounds(space, plan);
+  const std::vector<Plan> others = changed_rounds(space, plan);
   REQUIRE(others.size() == 5);  // the second and the third round are alike
   CHECK(same_plan(others.front(), in_rounds({{3, 3, 3}, {2, 1, 1}, {3, 3, 3}, {3, 3, 2}}, "auto")));
   PlanSimulator simulator(instance);
@@ -123,7 +123,7 @@ TEST_CASE("rounds of chunks are exchanged where that makes a plan faster", "[pla
   LocalSearch search(space, LocalSearch::Kind::cuts);
   search.improve(simulator, {}, found, 1e9);
   REQUIRE(search.complete());
-  for (const Plan& other : exchanged_rounds(space, found.plan)) {
+  for (const Plan& other : changed_rounds(space, found.plan)) {
     const SimulatedPlan& result = simulator.of(other);
     CHECK((!result.why_not.empty() || result.iteration_seconds >= found.seconds * (1.0 - 1e-5)));
   }

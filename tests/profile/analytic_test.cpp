@@ -1,5 +1,7 @@
 #include "profile/analytic.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -241,6 +243,26 @@ TEST_CASE("the analytic profile of a trainable model has its layers, degrees and
   const Profile restricted = analytic_profile(fixed, cluster_of({v100}, {"v100"}));
   CHECK(restricted.has_degree("v100", 2));
   CHECK_FALSE(restricted.has_degree("v100", 4));
+}
+
+TEST_CASE("selective recomputation makes attention again, whose part of F grows with the samples", "[analytic]") {
+  const auto parts = [](int tokens) {
+    const Config config = parse_config(fmt::format("[model]\nlayers = 1\nhidden_size = 256\nheads = 4\n[training]\n"
+                                                   "global_batch_size = 8\nsequence_length = {}\n",
+                                                   tokens),
+                                       "c.toml", "");
+    std::vector<double> all;
+    for (const ProfileLayer& layer : analytic_profile(config, cluster_of({v100}, {"v100"})).layers)
+      all.push_back(layer.selective_part);
+    return all;
+  };
+  const std::vector<double> brief = parts(128), lengthy = parts(4096);
+  REQUIRE(brief.size() == 3);
+  CHECK(brief.front() == 0.0);
+  CHECK(brief.back() == 0.0);
+  CHECK(brief[1] > 0.0);
+  CHECK(lengthy[1] > 2.0 * brief[1]);
+  CHECK(lengthy[1] < 1.0);
 }
 
 TEST_CASE("bytes per parameter are those of the optimizer and the precision", "[analytic]") {

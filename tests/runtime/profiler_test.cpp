@@ -74,6 +74,22 @@ TEST_CASE("rank 0 gives signs of life while it writes what was measured of many 
   CHECK(!error);
 }
 
+TEST_CASE("what selective recomputation takes is measured of layers with attention", "[np2]") {
+  Config config = many_layers();
+  config.model.layers = 1;
+  config.model.hidden_size = 64;
+  config.model.heads = 2;
+  config.training.sequence_length = 1024;  // so that attention takes more than half of F
+  const Model model = build_model(config.model, config.training, "test");
+  Waiter waiter(600.0, CoreUse::shared);
+  const Profile profile = measure_profile(MPI_COMM_WORLD, waiter, config, model, two_devices(), RankMap::identity(2),
+                                          {1, 2}, [](int, int) {});
+  REQUIRE(profile.layers.size() == 3);
+  CHECK(profile.layers.front().selective_part == 0.0);
+  CHECK(profile.layers[1].selective_part > 0.2);
+  CHECK(profile.layers.back().selective_part == 0.0);
+}
+
 TEST_CASE("computed bytes of layers are those that are measured", "[np2]") {
   const Cluster cluster = two_devices();
   for (const char* name : {"gpt2", "llama-small", "mixtral-small", "t5-small", "bert-small", "vit-small"}) {

@@ -47,7 +47,7 @@ bool FrameDivider::is_needless(const ScheduleChoice& schedule) const {
   if (schedule.name == "auto" || schedule_kind(schedule.name).placement != ChunkPlacement::loop) return false;
   const auto beside = std::find_if(made_.begin(), made_.end(), [&](const FrameDivision& made) {
     return made.schedule.name == "auto" && made.schedule.virtual_stages == schedule.virtual_stages &&
-           zeros_[made.zero] < 3;
+           std::none_of(made.zero_stages.begin(), made.zero_stages.end(), [](int zero) { return zero == 3; });
   });
   if (beside == made_.end()) return false;
   return stores_no_less(ScheduledCost(costs_, schedule, {}), {ScheduledCost(costs_, beside->schedule, {}).in_flight()});
@@ -64,11 +64,13 @@ std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
 
 /// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
 /// least, or with a slowest stage that takes much longer than where the strongest ZeRO stage makes room. Orders that
-/// memory makes shorter are looked at with stage 2 too where ZeRO is needed at all. Small clusters look at everything.
+/// memory makes shorter are looked at with stage 2 too where ZeRO is needed at all, and stronger stages where they are
+/// needed alone where stage 1 fits with a slowest stage that takes clearly longer. Small clusters look at everything.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   if (is_small(space_.instance)) return from_all(schedule, rule, zero);
   const std::size_t strongest = zeros_.size() - 1;
   constexpr double much_longer = 1.1;
+  constexpr double clearly_longer = 1.005;
   for (; rule < rules_.size(); ++rule, zero = 0) {
     if (rules_[rule] == RecomputeRule::full && recomputing_seconds_ >= limit_) continue;
     // No ZeRO stage fits where the strongest one does not.
@@ -78,6 +80,8 @@ void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::s
     for (; zero < zeros_.size(); ++zero) {
       const std::optional<double> slowest = add(schedule, rule, zero);
       if (!slowest) continue;
+      if (zeros_[zero] == 1 && roomy && *slowest > clearly_longer * *roomy && has_unlike_zeros())
+        add(schedule, rule, zero, Keep::fitting, Zero::by_need);
       const bool any_stronger = zero + 1 < zeros_.size();
       if (zeros_[zero] == 1 && zero > weakest && any_stronger && uses_memory(schedule)) add(schedule, rule, zero + 1);
       const bool has_room = !roomy || *slowest <= much_longer * *roomy;
@@ -90,8 +94,18 @@ void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::s
 void FrameDivider::from_all(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   if (rule > 0 || zero > 0) return;  // they were made at once
   for (; rule < rules_.size(); ++rule) {
-    for (zero = 0; zero < zeros_.size(); ++zero) add(schedule, rule, zero);
+    for (zero = 0; zero < zeros_.size(); ++zero) {
+      add(schedule, rule, zero);
+      if (zeros_[zero] == 1 && has_unlike_zeros()) add(schedule, rule, zero, Keep::fitting, Zero::by_need);
+    }
   }
+}
+
+/// Whether stages may have ZeRO stages of their own.
+bool FrameDivider::has_unlike_zeros() const {
+  const Restrictions& restrictions = space_.restrictions;
+  return costs_.placed().num_stages() > 1 && !restrictions.zero_stage && !restrictions.shares_evenly() &&
+         zeros_.back() == 3;
 }
 
 /// Divides the layers anew, beginning with a division that was best for frames that save less memory: where that leads
@@ -114,13 +128,16 @@ bool FrameDivider::stores_no_less(const ScheduledCost& cost, const Stores& other
 }
 
 /// Seconds of all micro-batches on the slowest stage, where the frame fits by the closed form.
-std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep) {
+std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep,
+                                        Zero zeros) {
   constexpr double per_frame = 2.0;    // tasks simulated in the time that preparing a frame takes
   constexpr double per_costed = 0.25;  // and costing one division of it
   work_ += per_frame;
-  ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero]});
+  const bool by_need = zeros == Zero::by_need;
+  const std::size_t number = by_need ? zeros_.size() : zero;
+  ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero], by_need});
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
-  Stores& too_much = too_much_[{schedule.virtual_stages, placement, rule, zero}];
+  Stores& too_much = too_much_[{schedule.virtual_stages, placement, rule, number}];
   // Without a limit the plan that lacks least is told.
   if (limit_ < infinity && (stores_no_less(cost, too_much) || !cost.may_fit())) return std::nullopt;
   std::vector<Interval>& known = divisions_[{cost.splits(), schedule.virtual_stages, placement}];
@@ -136,15 +153,18 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
     slowest = std::max(slowest.value_or(0.0), cost.least_seconds(s, known));
   if (fits && keep == Keep::nearest) return slowest;
   if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return slowest;
-  FrameDivision made = {least.seconds, least.seconds + least.waits, schedule, rule, zero, known, {}};
-  for (int s = 0; s < costs_.placed().num_stages(); ++s) made.recompute.push_back(cost.recompute_of(s));
+  FrameDivision made = {least.seconds, least.seconds + least.waits, schedule, rule, number, known, {}, {}};
+  for (int s = 0; s < costs_.placed().num_stages(); ++s) {
+    made.recompute.push_back(cost.recompute_of(s));
+    made.zero_stages.push_back(cost.zero_stage_of(s));
+  }
   if (fits) {
     // Shared cores may take longer than any device.
     if (shares_cores_) {
       made.bound = std::max(made.bound, core_limit_seconds(space_.instance, plan_of(space_, costs_, made)));
     }
     const auto same = [&made](const FrameDivision& other) {
-      return other.schedule == made.schedule && other.zero == made.zero && other.chunks == made.chunks &&
+      return other.schedule == made.schedule && other.zero_stages == made.zero_stages && other.chunks == made.chunks &&
              other.recompute == made.recompute;
     };
     if (made.bound < limit_ && std::none_of(made_.begin(), made_.end(), same)) made_.push_back(std::move(made));
@@ -162,7 +182,6 @@ Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivis
   plan.micro_batch_size = costs.micro_batch();
   plan.micro_batches = costs.micro_batches();
   plan.schedule = division.schedule;
-  const int zero_stage = zero_stages(space.restrictions, placed)[division.zero];
   for (int s = 0; s < placed.num_stages(); ++s) {
     Stage& stage = plan.stages.emplace_back();
     stage.replicas = placed.data(s);
@@ -170,7 +189,7 @@ Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivis
     stage.devices = placed.mesh(s);
     stage.samples = costs.samples(s);
     stage.recompute = division.recompute[static_cast<std::size_t>(s)];
-    divide_state(stage, zero_stage, placed.zero_group(), space.instance.cluster);
+    divide_state(stage, division.zero_stages[static_cast<std::size_t>(s)], placed.zero_group(), space.instance.cluster);
   }
   for (int c = 0; c < static_cast<int>(division.chunks.size()); ++c) {
     const int stage = stage_of_chunk(division.schedule.name, placed.num_stages(), c);

@@ -18,9 +18,10 @@ struct FrameDivision {
   double likely = 0.0;  ///< with its waits
   ScheduleChoice schedule;
   std::size_t rule = 0;  ///< index into `recompute_rules`
-  std::size_t zero = 0;  ///< index into `zero_stages`
+  std::size_t zero = 0;  ///< index into the ZeRO stages; their number where stages have those that they need
   std::vector<Interval> chunks;
   std::vector<Recompute> recompute;  ///< of each stage
+  std::vector<int> zero_stages;      ///< of each stage
 };
 
 /// Divides the layers of the frames of one shape and micro-batch size, for every schedule and what saves memory.
@@ -52,8 +53,11 @@ class FrameDivider {
   static bool stores_no_less(const ScheduledCost& cost, const Stores& others);
   /// Keeps a division that fits, or only what comes nearest to fitting.
   enum class Keep { fitting, nearest };
+  /// Whether all stages have the same ZeRO stage, or those that need it a stronger one.
+  enum class Zero { equal, by_need };
   std::optional<double> add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero,
-                            Keep keep = Keep::fitting);
+                            Keep keep = Keep::fitting, Zero zeros = Zero::equal);
+  bool has_unlike_zeros() const;
 
   const SearchSpace& space_;
   const FrameCosts& costs_;

@@ -19,7 +19,7 @@ namespace {
 double most_work(const SearchSpace& space) {
   constexpr double base = 1e6;
   constexpr double per_device = 3e4;
-  constexpr double least = 2.6e6;
+  constexpr double least = 3.2e6;
   constexpr double most = 4e6;
   constexpr double of_small = 2e6;
   if (is_small(space.instance)) return effort_factor(space.restrictions.effort) * of_small;

@@ -32,7 +32,7 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
   constexpr double near = 1.02;  // an order of its own may take off so much
   if (kind == Kind::cuts) {
     return {{shifted_over_cuts, worth_it, false}, {shifted_pairs, worth_it, false}, {shifted_over_two_cuts, any, false},
-            {shifted_over_cuts, near, false},     {shifted_pairs, near, false},     {exchanged_rounds, any, false}};
+            {shifted_over_cuts, near, false},     {shifted_pairs, near, false},     {changed_rounds, any, false}};
   }
   if (kind == Kind::schedules) return {schedules};
   return {{shifted_over_cuts, worth_it, false},

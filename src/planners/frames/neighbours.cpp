@@ -223,23 +223,43 @@ std::vector<Plan> shifted_pairs(const SearchSpace& space, const Plan& plan) {
   return plans;
 }
 
-std::vector<Plan> exchanged_rounds(const SearchSpace& space, const Plan& plan) {
+namespace {
+
+/// The plan whose chunks have so many layers: of each stage by round. Nothing where a chunk would have none.
+std::optional<Plan> with_sizes(const Plan& plan, const std::vector<std::vector<std::int64_t>>& sizes) {
+  Plan other = plan;
+  std::int64_t begin = 0;
+  for (const ChunkPlace& chunk : chunk_places(plan)) {
+    const auto round = static_cast<std::size_t>(chunk.local);
+    const std::int64_t size = sizes[chunk.stage.index()][round];
+    if (size < 1) return std::nullopt;
+    other.stages[chunk.stage.index()].layers[round] = {begin, begin + size};
+    begin += size;
+  }
+  return other;
+}
+
+}  // namespace
+
+std::vector<Plan> changed_rounds(const SearchSpace& space, const Plan& plan) {
   std::vector<Plan> plans;
   if (!may_shift(space, plan)) return plans;
-  const std::vector<ChunkPlace> chunks = chunk_places(plan);
-  const std::size_t rounds = plan.stages.front().layers.size();
-  for (std::size_t v = 0; v + 1 < rounds; ++v) {
-    for (std::size_t w = v + 1; w < rounds; ++w) {
-      Plan other = plan;
-      std::int64_t begin = 0;
-      for (const ChunkPlace& chunk : chunks) {
-        const auto own = static_cast<std::size_t>(chunk.local);
-        const std::size_t round = own == v ? w : own == w ? v : own;
-        const std::int64_t end = begin + plan.stages[chunk.stage.index()].layers[round].size();
-        other.stages[chunk.stage.index()].layers[own] = {begin, end};
-        begin = end;
-      }
-      if (!same_plan(plan, other)) plans.push_back(std::move(other));
+  std::vector<std::vector<std::int64_t>> own;
+  for (const Stage& stage : plan.stages) {
+    std::vector<std::int64_t>& sizes = own.emplace_back();
+    for (const Interval& layers : stage.layers) sizes.push_back(layers.size());
+  }
+  const auto add = [&](const auto& change) {
+    std::vector<std::vector<std::int64_t>> sizes = own;
+    for (std::vector<std::int64_t>& stage : sizes) change(stage);
+    std::optional<Plan> other = with_sizes(plan, sizes);
+    if (other && sizes != own) plans.push_back(std::move(*other));
+  };
+  const std::size_t rounds = own.front().size();
+  for (std::size_t v = 0; v < rounds; ++v) {
+    for (std::size_t w = 0; w < rounds; ++w) {
+      if (v < w) add([v, w](std::vector<std::int64_t>& stage) { std::swap(stage[v], stage[w]); });
+      if (v != w) add([v, w](std::vector<std::int64_t>& stage) { --stage[v], ++stage[w]; });
     }
   }
   return plans;

@@ -45,12 +45,19 @@ ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& sche
   chunks_.resize(stage_of_.size());
   passes_.resize(stage_of_.size());
   parts_.resize(stage_of_.size());
-  for (int s = 0; s < stages; ++s) {
-    const double sharers = costs.kind(s).sharers;
-    state_.push_back(bytes_.weight / (modes_.zero_stage >= 3 ? sharers : 1.0) +
-                     bytes_.gradient / (modes_.zero_stage >= 2 ? sharers : 1.0) +
-                     bytes_.optimizer / (modes_.zero_stage >= 1 ? sharers : 1.0));
-  }
+}
+
+/// What a member of a stage holds of the state of a parameter.
+double ScheduledCost::state_bytes(int stage, int zero_stage) const {
+  const double sharers = costs_.kind(stage).sharers;
+  return bytes_.weight / (zero_stage >= 3 ? sharers : 1.0) + bytes_.gradient / (zero_stage >= 2 ? sharers : 1.0) +
+         bytes_.optimizer / (zero_stage >= 1 ? sharers : 1.0);
+}
+
+/// Gathers of whole chunks are too many for ZeRO stage 3 to pay on some stages alone.
+int ScheduledCost::strongest_zero() const {
+  if (!modes_.zero_by_need) return modes_.zero_stage;
+  return per_stage_ == 1 ? 3 : 2;
 }
 
 void ScheduledCost::Held::add(const Held& other) {
@@ -138,11 +145,11 @@ void ScheduledCost::undo() {
   replaced_stages_.clear();
 }
 
-double ScheduledCost::overrun(int stage, bool again) const {
+double ScheduledCost::overrun(int stage, bool again, int zero_stage) const {
   const auto s = static_cast<std::size_t>(stage);
   const Held& held = held_[s];
   const Profile& profile = costs_.instance().profile;
-  const double fixed = state_[s] * held.parameters + profile.workspace_bytes;
+  const double fixed = state_bytes(stage, zero_stage) * held.parameters + profile.workspace_bytes;
   const double per_sample = held.moment[again] + in_flight_[s] * held.stored[again];
   double worst = 0.0;
   for (const StageKind::Holder& holder : costs_.kind(stage).holders) {
@@ -161,14 +168,15 @@ bool ScheduledCost::may_fit() const {
   const auto bytes = [&](std::size_t stage, const StageKind::Holder& holder, int layer) {
     const std::vector<double>& stored = stored_sums(static_cast<int>(stage), again);
     const auto l = static_cast<std::size_t>(layer);
-    return state_[stage] * sums.parameters(layer, layer + 1) / costs_.kind(static_cast<int>(stage)).tensor +
+    return state_bytes(static_cast<int>(stage), strongest_zero()) * sums.parameters(layer, layer + 1) /
+               costs_.kind(static_cast<int>(stage)).tensor +
            holder.samples * in_flight_[stage] * (stored[l + 1] - stored[l]);
   };
   const std::vector<std::pair<int, int>>& layers = costs_.tables().unlike_layers();
   const StageKind::Holder& measure = costs_.kind(0).holders.front();
   double model = 0.0;
   for (const auto& [layer, count] : layers) model += count * bytes(0, measure, layer);
-  for (std::size_t s = 0; s < state_.size(); ++s) {
+  for (std::size_t s = 0; s < in_flight_.size(); ++s) {
     const StageKind& kind = costs_.kind(static_cast<int>(s));
     const std::vector<double>& moment = kind.held->moment[again];
     const double least_moment = *std::min_element(moment.begin(), moment.end());
@@ -190,7 +198,7 @@ bool ScheduledCost::may_fit() const {
 }
 
 bool ScheduledCost::computes_again(int stage) const {
-  if (modes_.recompute == RecomputeRule::needed) return overrun(stage, false) > 0.0;
+  if (modes_.recompute == RecomputeRule::needed) return overrun(stage, false, strongest_zero()) > 0.0;
   return modes_.recompute == RecomputeRule::full;
 }
 
@@ -200,20 +208,20 @@ Recompute ScheduledCost::recompute_of(int stage) const {
 }
 
 /// Sums of gradients of so many parameters that follow the last W.
-double ScheduledCost::seconds_left(const StageKind& kind, double parameters) const {
+double ScheduledCost::seconds_left(const StageKind& kind, double parameters, int zero_stage) const {
   const double bytes = bytes_.sent() * parameters;
-  return modes_.zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(bytes);
+  return zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(bytes);
 }
 
 /// Seconds of a micro-batch on a stage: work, or what ZeRO sums after every W, or gathers for F and for B, where that
 /// is more. F ends with the layer that B begins with, and the other way round, and may keep what it has gathered.
-double ScheduledCost::seconds_each(int stage, bool again) const {
+double ScheduledCost::seconds_each(int stage, bool again, int zero_stage) const {
   const StageKind& kind = costs_.kind(stage);
   const Held& held = held_[static_cast<std::size_t>(stage)];
   double each = held.work[again];
-  if (modes_.zero_stage >= 2) each = std::max(each, 0.5 * kind.ring.seconds(bytes_.sent() * held.parameters));
+  if (zero_stage >= 2) each = std::max(each, 0.5 * kind.ring.seconds(bytes_.sent() * held.parameters));
   // Chunks may keep what they have gathered from one task to the next.
-  if (modes_.zero_stage >= 3 && per_stage_ == 1) {
+  if (zero_stage >= 3 && per_stage_ == 1) {
     const Interval& layers = chunks_[static_cast<std::size_t>(stage)];
     const auto begin = static_cast<int>(layers.begin);
     const auto end = static_cast<int>(layers.end);
@@ -231,21 +239,26 @@ void ScheduledCost::set_terms(int stage, StageTerms& terms) const {
   const auto begin = static_cast<std::size_t>(first.begin);
   const auto end = static_cast<std::size_t>(first.end);
   terms.again = computes_again(stage);
-  terms.overrun = overrun(stage, terms.again);
+  terms.zero_stage = modes_.zero_stage;
+  terms.overrun = overrun(stage, terms.again, terms.zero_stage);
+  while (terms.overrun > 0.0 && terms.zero_stage < strongest_zero()) {
+    terms.overrun = overrun(stage, terms.again, ++terms.zero_stage);
+  }
   const PassSeconds pass =
       kind.least[mode(terms.again)]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
   const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
-  terms.left = seconds_left(kind, parameters / kind.tensor);
+  terms.left = seconds_left(kind, parameters / kind.tensor, terms.zero_stage);
   // W of any chunk may be the last where B and W are apart.
-  const double least_left = split_ ? seconds_left(kind, held.least_parameters) : terms.left;
-  terms.work = micro_batches_ * seconds_each(stage, terms.again) + least_left;
+  const double least_left = split_ ? seconds_left(kind, held.least_parameters, terms.zero_stage) : terms.left;
+  terms.work = micro_batches_ * seconds_each(stage, terms.again, terms.zero_stage) + least_left;
   terms.last_backward = micro_batches_ * (held.work[terms.again] - (split_ ? held.weight : 0.0));
   const double cut = costs_.cut_seconds(stage, first.end);
   terms.forward = pass.forward + cut;
   terms.backward = cut + pass.backward;
   terms.first_weight = split_ ? (*kind.weight)[end] - (*kind.weight)[begin] : 0.0;
-  terms.update = held.update / (modes_.zero_stage >= 1 ? kind.sharers : 1.0);
-  if (modes_.zero_stage == 1 || modes_.zero_stage == 2) {
+  terms.update = held.update / (terms.zero_stage >= 1 ? kind.sharers : 1.0);
+  terms.begun = terms.handed = 0.0;
+  if (terms.zero_stage == 1 || terms.zero_stage == 2) {
     // Weights begin to come while the step before still updates others; F of the last layer is behind them all.
     const double come = costs_.gather_per_byte(stage) * bytes_.weight * parameters / kind.tensor - terms.update;
     const auto last_layer = static_cast<int>(end) - 1;

@@ -55,6 +55,8 @@ class ScheduledCost {
   /// How many divisions were costed so far.
   long num_costed() const { return num_costed_; }
 
+  /// The ZeRO stage of a stage with the chunks that were costed last.
+  int zero_stage_of(int stage) const { return terms_[static_cast<std::size_t>(stage)].zero_stage; }
   /// What a stage recomputes with the chunks that were costed last.
   Recompute recompute_of(int stage) const;
 
@@ -74,6 +76,7 @@ class ScheduledCost {
   /// What a stage takes, whatever the others do; seconds.
   struct StageTerms {
     bool again = false;  ///< whether F is computed again
+    int zero_stage = 0;
     double overrun = 0.0;
     double work = 0.0;           ///< all micro-batches on it, and what is left behind them
     double last_backward = 0.0;  ///< until its last B ends, once it has begun
@@ -117,12 +120,14 @@ class ScheduledCost {
   std::vector<double> sums_begin() const;
   double path_seconds() const;
   ChunkPass pass_of(int chunk, const std::vector<Interval>& chunks) const;
-  double overrun(int stage, bool again) const;
+  double state_bytes(int stage, int zero_stage) const;
+  double overrun(int stage, bool again, int zero_stage) const;
+  int strongest_zero() const;
   const std::vector<double>& stored_sums(int stage, bool again) const;
   bool computes_again(int stage) const;
   std::size_t mode(bool again) const;
-  double seconds_left(const StageKind& kind, double parameters) const;
-  double seconds_each(int stage, bool again) const;
+  double seconds_left(const StageKind& kind, double parameters, int zero_stage) const;
+  double seconds_each(int stage, bool again, int zero_stage) const;
 
   const FrameCosts& costs_;
   FrameModes modes_;
@@ -133,7 +138,6 @@ class ScheduledCost {
   std::vector<int> stage_of_;                // by chunk
   std::vector<std::vector<int>> chunks_of_;  // by stage
   std::vector<double> in_flight_;            // micro-batches stored, by stage
-  std::vector<double> state_;                // bytes of a parameter, by stage
   // Of the chunks that were costed last: most divisions differ from the one before in a few.
   std::vector<Interval> chunks_;
   std::vector<Held> parts_;        // by chunk

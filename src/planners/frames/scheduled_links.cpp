@@ -36,12 +36,13 @@ double ScheduledCost::summing_seconds() const {
   if (costs_.summing_uplinks().empty()) return 0.0;
   const std::vector<double> begins = sums_begin();
   const bool in_nodes = costs_.placed().zero_group() == ZeroGroup::node;
-  const bool in_halves = modes_.zero_stage >= 1 && !in_nodes;  // the other half is the gather of weights
-  const bool always = modes_.zero_stage >= 2 && !in_nodes;
   double longest = 0.0;
   for (const FrameCosts::UplinkLoad& uplink : costs_.summing_uplinks()) {
     std::vector<std::pair<double, double>> sums;  // begin and seconds
     for (std::size_t s = 0; s < terms_.size(); ++s) {
+      const int zero_stage = in_nodes ? 0 : terms_[s].zero_stage;
+      const bool in_halves = zero_stage >= 1;  // the other half is the gather of weights
+      const bool always = zero_stage >= 2;
       const double all = uplink.seconds_per_byte[s] * bytes_.sent() * held_[s].parameters;
       const double times = (in_halves ? 0.5 : 1.0) * (always ? micro_batches_ : 1.0);
       if (all > 0.0) sums.emplace_back(always ? 0.0 : begins[s], times * all);
