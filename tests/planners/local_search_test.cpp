@@ -108,7 +108,7 @@ Plan in_rounds(const std::vector<std::vector<std::int64_t>>& sizes, const std::s
   return plan;
 }
 
-TEST_CASE("rounds of chunks are exchanged where that makes a plan faster", "[planners]") {
+TEST_CASE("rounds of chunks are changed where that makes a plan faster", "[planners]") {
   const Profile profile = blocks(30, 0.2);
   const Cluster cluster = mixed_nodes(2, 2);
   const Instance instance = {profile, cluster, 16};
@@ -116,7 +116,7 @@ TEST_CASE("rounds of chunks are exchanged where that makes a plan faster", "[pla
   const SearchSpace space = {instance, restrictions};
   const Plan plan = in_rounds({{2, 1, 1}, {3, 3, 3}, {3, 3, 3}, {3, 3, 2}}, "auto");
   const std::vector<Plan> others = changed_rounds(space, plan);
-  REQUIRE(others.size() == 5);  // the second and the third round are alike
+  REQUIRE(others.size() == 14);  // the second and the third round are alike, and one of the first cannot give a layer
   CHECK(same_plan(others.front(), in_rounds({{3, 3, 3}, {2, 1, 1}, {3, 3, 3}, {3, 3, 2}}, "auto")));
   PlanSimulator simulator(instance);
   TriedPlan found = {plan, simulator.of(plan).iteration_seconds, "", 0.0, {}};
