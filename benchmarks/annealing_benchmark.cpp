@@ -1,5 +1,5 @@
-// Whether simulated annealing finds a faster plan than the one at hand (Kirkpatrick et al., "Optimization by simulated
-// annealing", Science 1983).
+// Simulated annealing, which looks for a faster plan than the one at hand (Kirkpatrick et al., "Optimization by
+// simulated annealing", Science 1983).
 //
 //   annealing_benchmark JOB.toml PLAN.json SECONDS [SEED]
 //
@@ -13,15 +13,13 @@
 #include <chrono>
 #include <cmath>
 #include <iostream>
-#include <limits>
 #include <random>
 
-#include "cluster/read.hpp"
-#include "config/read.hpp"
+#include "base/infinity.hpp"
 #include "planners/ask/restrictions.hpp"
 #include "planners/frames/neighbours.hpp"
 #include "planners/judge/simulated_plan.hpp"
-#include "profile/analytic.hpp"
+#include "planners/planning_job.hpp"
 
 namespace {
 
@@ -31,38 +29,17 @@ constexpr double first_temperature = 0.02;  // of the iteration: so much slower 
 constexpr double last_temperature = 1e-4;   // ... at first, and at last
 constexpr std::size_t num_finalists = 8;
 
-/// The job's instance, as `pptrain plan` has it.
-struct Job {
-  Config config;
-  Cluster cluster;
-  Profile profile;
-  Restrictions restrictions;
-
-  explicit Job(const std::string& file)
-      : config(read_config(file)),
-        cluster(read_cluster(config.cluster.file)),
-        profile(config.profile.file.empty() ? analytic_profile(config, cluster) : read_profile(config.profile.file)),
-        restrictions(restrictions_of(config)) {
-    if (config.profile.analytic) fill_missing_kinds(profile, cluster, config.training.precision, config.source);
-  }
-};
-
-/// Plans one step of a kind away; the kinds are numbered.
-std::vector<Plan> steps(const SearchSpace& space, const Plan& plan, int kind) {
+std::vector<Plan> shifted_over_cuts(const SearchSpace& space, const Plan& plan) {
   constexpr int most_cuts = 8;
-  switch (kind) {
-    case 0: return shifted_layers(space, plan, most_cuts);
-    case 1: return shifted_pairs(space, plan);
-    case 2: return changed_rounds(space, plan);
-    case 3: return other_modes(space, plan);
-    case 4: return other_schedules(space, plan);
-    case 5: return other_micro_batches(space, plan);
-    case 6: return shifted_samples(space, plan);
-    case 7: return exchanged_devices(space, plan);
-    case 8: return fewer_devices(space, plan);
-    default: return more_devices(space, plan);
-  }
+  return shifted_layers(space, plan, most_cuts);
 }
+
+using Steps = std::vector<Plan> (*)(const SearchSpace&, const Plan&);
+/// Kinds of steps, those of cuts several times, since cuts are most of what a plan has.
+constexpr Steps kinds_of_steps[] = {
+    shifted_over_cuts, shifted_over_cuts, shifted_over_cuts, shifted_pairs,       shifted_pairs,   changed_rounds,
+    other_modes,       other_modes,       other_schedules,   other_micro_batches, shifted_samples, exchanged_devices,
+    fewer_devices,     more_devices,      sent_rows,         shifted_experts,     other_offloads};
 
 class Annealing {
  public:
@@ -86,7 +63,7 @@ class Annealing {
   /// The fastest of the walk in the orders of a job, and its seconds.
   std::pair<Plan, double> best() const {
     PlanSimulator exact(space_.instance);
-    std::pair<Plan, double> best = {plan_, std::numeric_limits<double>::infinity()};
+    std::pair<Plan, double> best = {plan_, infinity};
     for (const auto& [plan, brief] : fastest_) {
       const SimulatedPlan& result = exact.of(plan);
       if (result.why_not.empty() && result.iteration_seconds < best.second) best = {plan, result.iteration_seconds};
@@ -98,16 +75,15 @@ class Annealing {
  private:
   /// Infinity where it does not fit.
   double seconds_of(const Plan& plan) {
-    if (!simulator_.can(plan)) return std::numeric_limits<double>::infinity();
+    if (!simulator_.can(plan)) return infinity;
     ++num_simulated_;
     const SimulatedPlan& result = simulator_.of(plan);
-    return result.why_not.empty() ? result.iteration_seconds : std::numeric_limits<double>::infinity();
+    return result.why_not.empty() ? result.iteration_seconds : infinity;
   }
 
   void step(double temperature) {
-    // Cuts are most of what a plan has.
-    static constexpr int kinds[] = {0, 0, 0, 1, 1, 2, 3, 3, 4, 5, 6, 7, 8, 9};
-    const std::vector<Plan> others = steps(space_, plan_, kinds[random_() % std::size(kinds)]);
+    const Steps steps = kinds_of_steps[random_() % std::size(kinds_of_steps)];
+    const std::vector<Plan> others = steps(space_, plan_);
     if (others.empty()) return;
     const Plan& other = others[random_() % others.size()];
     if (!obeys_rules(space_, other)) return;
@@ -145,9 +121,10 @@ int main(int count, char** words) {
     return 2;
   }
   try {
-    const Job job(words[1]);
+    const PlanningJob job(words[1]);
+    const Restrictions restrictions = restrictions_of(job.config);
     const Instance instance = {job.profile, job.cluster, job.config.training.global_batch_size};
-    const SearchSpace space = {instance, job.restrictions, job.restrictions.schedule};
+    const SearchSpace space = {instance, restrictions, restrictions.schedule};
     const Plan given = read_plan(words[2]);
     const double own = PlanSimulator(instance).of(given).iteration_seconds;
     Annealing annealing(space, given, count > 4 ? static_cast<unsigned>(std::stoul(words[4])) : 1U);

@@ -65,7 +65,7 @@ CASES = [
 SCHEDULES = [("1f1b", None), ("interleaved-1f1b", 2), ("interleaved-1f1b", 4), ("zb-h1", None), ("zb-h2", None), ("zb-v", None),
              ("zeropp", 2), ("zeropp", 4), ("auto", 1), ("auto", 2), ("auto", 4)]
 BEATEN = 1.005
-ANNEALING = pathlib.Path(os.environ.get("PPTRAIN_ANNEALING", measure.ROOT / "build" / "release" / "benchmarks" / "annealing_benchmark"))
+ANNEALING = pathlib.Path(os.environ.get("PPTRAIN_ANNEALING", measure.ROOT / "build" / "release" / "benchmarks" / "annealing_benchmark")).resolve()
 
 
 def cluster_text(nodes):
@@ -191,10 +191,13 @@ def annealed(folder, job, plan, length):
     path = folder / "own.json"
     path.write_text(json.dumps(plan))
     words = [str(ANNEALING), str(job), str(path), str(length)]
-    walks = [subprocess.Popen([*words, str(seed)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder)
+    walks = [subprocess.Popen([*words, str(seed)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
              for seed in (1, 2)]
     for walk in walks:
-        own, best, simulated = walk.communicate()[0].split()
+        printed, told = walk.communicate()
+        if walk.returncode != 0:
+            sys.exit(f"{ANNEALING}: {told}")
+        own, best, simulated = printed.split()
         yield float(best), f"annealed, {simulated} plans from {own} s"
 
 

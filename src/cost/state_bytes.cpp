@@ -22,10 +22,15 @@ void add_replica(const Profile& profile, const StagePart& part, int replica, dou
 
 }  // namespace
 
+StateBytes state_bytes_per_parameter(const BytesPerParameter& bytes, int zero_stage, double sharers) {
+  return {bytes.weight / (zero_stage >= 3 ? sharers : 1.0), bytes.gradient / (zero_stage >= 2 ? sharers : 1.0),
+          bytes.optimizer / (zero_stage >= 1 ? sharers : 1.0)};
+}
+
 StateBytes state_bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers) {
-  return {bytes.weight / (mesh.zero_stage >= 3 ? sharers : 1.0),
-          bytes.gradient / (mesh.zero_stage >= 2 ? sharers : 1.0),
-          mesh.offload ? 0.0 : bytes.optimizer / (mesh.zero_stage >= 1 ? sharers : 1.0)};
+  StateBytes each = state_bytes_per_parameter(bytes, mesh.zero_stage, sharers);
+  if (mesh.offload) each.optimizer = 0.0;
+  return each;
 }
 
 std::vector<StateBytes> state_bytes(const Instance& instance, const Plan& plan) {

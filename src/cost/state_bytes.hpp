@@ -14,6 +14,8 @@ struct StateBytes {
   double sum() const { return weights + gradients + optimizer; }
 };
 
+/// Bytes per parameter on one device, of which a ZeRO stage divides its part by the replicas that share it.
+StateBytes state_bytes_per_parameter(const BytesPerParameter& bytes, int zero_stage, double sharers);
 /// Bytes per parameter on one device of the mesh: ZeRO divides them by the replicas that share them, offload keeps the
 /// optimizer state on the host.
 StateBytes state_bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers);

@@ -96,6 +96,7 @@ wrong llama "an index that names a file outside" 'model/model\.safetensors\.inde
 
 wrong phi3 "a tensor of several matrices of another shape" "$weights" 'layers\.0\.self_attn\.qkv_proj\.weight has the shape \(48, 96\)' \
   reshape-tensor model.layers.0.self_attn.qkv_proj.weight
+wrong llama "weights of images" "$weights" 'visual\.patch belongs to a model with other parts than its llama' add-tensor visual.patch
 wrong gemma3-text "weights of a model with other parts than text" "$weights" \
   'language_model\.model\.[a-z_.0-9]* belongs to a model with other parts than its gemma3_text' nest gemma3
 rm model/model.safetensors

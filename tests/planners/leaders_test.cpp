@@ -1,4 +1,4 @@
-// Which of the best plans of frames are worth improving beside one another.
+// Leaders of a search: those that are alike are improved once.
 #include "planners/frames/leaders.hpp"
 
 #include "planners/large_instances.hpp"

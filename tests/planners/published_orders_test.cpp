@@ -1,28 +1,17 @@
 // The orders of published experiments, for the jobs of inputs/ as they are: docs/papers.md has the ratios beside the
 // papers' measured ones. Times are predictions, so orders are held and not ratios.
-#include "cluster/read.hpp"
-#include "config/read.hpp"
 #include "planners/judge/simulated_plan.hpp"
+#include "planners/planning_job.hpp"
 #include "planners/search.hpp"
-#include "profile/analytic.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 
 namespace pptrain {
 namespace {
 
-/// A job of inputs/ and what it names, as `pptrain plan` reads them.
-struct PublishedJob {
-  Config config;
-  Cluster cluster;
-  Profile profile;
-
-  explicit PublishedJob(const std::string& name)
-      : config(read_config(source_file("inputs/") + name + ".toml")),
-        cluster(read_cluster(config.cluster.file)),
-        profile(config.profile.file.empty() ? analytic_profile(config, cluster) : read_profile(config.profile.file)) {
-    if (config.profile.analytic) fill_missing_kinds(profile, cluster, config.training.precision, config.source);
-  }
+/// A job of inputs/.
+struct PublishedJob : PlanningJob {
+  explicit PublishedJob(const std::string& name) : PlanningJob(source_file("inputs/") + name + ".toml") {}
 
   /// Predicted seconds of the best plan that the planner finds.
   double seconds(const std::string& planner, const Restrictions& restrictions) const {

@@ -35,8 +35,8 @@ std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan, int
 /// Two cuts moved by a layer each, of plans with `most_paired_chunks` chunks at most: a V of chunks stays even so.
 std::vector<Plan> shifted_pairs(const SearchSpace& space, const Plan& plan);
 constexpr std::size_t most_paired_chunks = 10;
-/// On every stage alike, for each two of its chunks, a layer of the one over to the other, or their numbers of layers
-/// exchanged: what a stage has stays as much.
+/// Two rounds of chunks changed on all stages alike: every stage moves a layer from its chunk of the one to its chunk
+/// of the other, or exchanges their numbers of layers. A stage has as many layers as before.
 std::vector<Plan> changed_rounds(const SearchSpace& space, const Plan& plan);
 
 /// A sample over to another replica of the same stage, on devices of another kind or with more samples.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/schedule_kinds.hpp"
+#include "cost/state_bytes.hpp"
 #include "plan/validate.hpp"
 
 namespace pptrain {
@@ -49,9 +50,7 @@ ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& sche
 
 /// What a member of a stage holds of the state of a parameter.
 double ScheduledCost::state_bytes(int stage, int zero_stage) const {
-  const double sharers = costs_.kind(stage).sharers;
-  return bytes_.weight / (zero_stage >= 3 ? sharers : 1.0) + bytes_.gradient / (zero_stage >= 2 ? sharers : 1.0) +
-         bytes_.optimizer / (zero_stage >= 1 ? sharers : 1.0);
+  return state_bytes_per_parameter(bytes_, zero_stage, costs_.kind(stage).sharers).sum();
 }
 
 /// Gathers of whole chunks are too many for ZeRO stage 3 to pay on some stages alone.
