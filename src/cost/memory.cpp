@@ -23,9 +23,8 @@ void add_part(const Profile& profile, const StagePart& part, double in_flight, s
     for (std::int64_t l = layers.begin; l < layers.end; ++l) stored += stored_bytes_of(profile, l, mesh.recompute);
   }
   for (int j = 0; j < mesh.replicas; ++j) {
-    const auto sharers = static_cast<double>(mesh.sharding_group_of(j).size());
     const double model =
-        bytes_per_parameter(profile.bytes_per_parameter, mesh, sharers) * parameters / mesh.tensor_parallel;
+        bytes_per_parameter(profile.bytes_per_parameter, mesh, mesh.slices_of(j)) * parameters / mesh.tensor_parallel;
     const double held = mesh.offload_activations ? 0.0 : in_flight;
     for (int k = 0; k < mesh.tensor_parallel; ++k) {
       const double activations = member_work(part, j, k).samples * (held * stored);
@@ -66,10 +65,6 @@ std::vector<double> need_of(const Instance& instance, const Plan& plan, Workspac
 }
 
 }  // namespace
-
-double optimizer_bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh) {
-  return bytes.optimizer / (mesh.zero_stage >= 1 ? least_sharers(mesh) : 1.0);
-}
 
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers) {
   return state_bytes_per_parameter(bytes, mesh, sharers).sum();

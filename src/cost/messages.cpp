@@ -95,7 +95,10 @@ class MessageCount {
     const auto groups = static_cast<int>(mesh.sharding_groups().size());
     for (int j = 0; j < mesh.replicas; ++j) {
       const auto sharers = static_cast<int>(mesh.sharding_group_of(j).size());
-      const double bytes = ring_bytes(sharers, gradients + gathers * weights) + ring_bytes(groups, gradients / sharers);
+      const double moved = gradients + gathers * weights;
+      const double within =
+          mesh.zero_slices.empty() ? ring_bytes(sharers, moved) : moved * (1.0 + (sharers - 2) / mesh.slices_of(j));
+      const double bytes = within + ring_bytes(groups, gradients / sharers);
       const auto chunks = static_cast<double>(part.layers.size());  // each sums for itself
       const double messages = 2.0 * (sharers - 1) * (chunks + gathers) + 2.0 * (groups - 1) * chunks;
       const double waits = (sharers > 1 ? 2.0 * (chunks + gathers) : 0.0) + (groups > 1 ? 2.0 * chunks : 0.0);

@@ -19,7 +19,7 @@ ReplicaSum::ReplicaSum(const Cluster& cluster, const Stage& mesh, int shard) {
   for (const Interval& group : mesh.sharding_groups()) {
     const std::vector<DeviceId> devices = shard_group(mesh, shard, group);
     leaders.push_back(devices.front());
-    const Ring ring = {static_cast<int>(devices.size()), cluster.slowest_link(devices)};
+    const Ring ring = {static_cast<int>(devices.size()), cluster.slowest_link(devices), mesh.largest_slice()};
     if (std::find(within_.begin(), within_.end(), ring) == within_.end()) within_.push_back(ring);
   }
   if (leaders.size() == 1) return;
@@ -42,10 +42,11 @@ std::vector<ReplicaSum> replica_sums(const Cluster& cluster, const Stage& mesh) 
   return sums;
 }
 
-int least_sharers(const Stage& mesh) {
+double least_sharers(const Stage& mesh) {
+  if (!mesh.zero_slices.empty()) return mesh.replicas / mesh.largest_slice();
   std::int64_t least = mesh.replicas;
   for (const Interval& group : mesh.zero_groups) least = std::min(least, group.size());
-  return static_cast<int>(least);
+  return static_cast<double>(least);
 }
 
 }  // namespace pptrain

@@ -42,7 +42,8 @@ class ReplicaSum {
 /// The sums of every shard of the mesh.
 std::vector<ReplicaSum> replica_sums(const Cluster& cluster, const Stage& mesh);
 
-/// The fewest replicas that divide the state of a stage among themselves.
-int least_sharers(const Stage& mesh);
+/// The fewest replicas that divide the state of a stage among themselves; where their slices are not equal, as many as
+/// would each have the largest one.
+double least_sharers(const Stage& mesh);
 
 }  // namespace pptrain

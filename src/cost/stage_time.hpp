@@ -148,8 +148,6 @@ double activation_offload_seconds(const Instance& instance, const StagePart& par
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers);
 /// The same where fewest replicas share.
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);
-/// Those of the optimizer state, wherever it is kept.
-double optimizer_bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);
 
 /// The devices of shard `shard` in all replicas of the stage.
 std::vector<DeviceId> shard_group(const Stage& stage, int shard);

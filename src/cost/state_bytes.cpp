@@ -9,8 +9,7 @@ namespace {
 void add_replica(const Profile& profile, const StagePart& part, int replica, double parameters,
                  std::vector<StateBytes>& state) {
   const Stage& mesh = *part.mesh;
-  const auto sharers = static_cast<double>(mesh.sharding_group_of(replica).size());
-  const StateBytes each = state_bytes_per_parameter(profile.bytes_per_parameter, mesh, sharers);
+  const StateBytes each = state_bytes_per_parameter(profile.bytes_per_parameter, mesh, mesh.slices_of(replica));
   for (int k = 0; k < mesh.tensor_parallel; ++k) {
     const double held = member_load(mesh, k) * parameters / mesh.tensor_parallel;
     StateBytes& device = state[mesh.devices[replica][k].index()];

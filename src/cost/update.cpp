@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/error.hpp"
+#include "base/infinity.hpp"
 #include "cost/offload.hpp"
 #include "cost/replica_sum.hpp"
 #include "cost/stage_time.hpp"
@@ -23,6 +24,19 @@ double largest_load(const Cluster& cluster, const Stage& mesh, int kind) {
   return largest;
 }
 
+/// The whole optimizer state as a multiple of the largest slice that a device of this kind holds.
+double least_slices(const Cluster& cluster, const Stage& mesh, int kind) {
+  if (mesh.zero_stage == 0) return 1.0;
+  if (mesh.zero_slices.empty()) return least_sharers(mesh);
+  double least = infinity;
+  for (int j = 0; j < mesh.replicas; ++j) {
+    const std::vector<DeviceId>& row = mesh.devices[static_cast<std::size_t>(j)];
+    const auto is_of_kind = [&](DeviceId device) { return cluster.kind_index_of(device) == kind; };
+    if (std::any_of(row.begin(), row.end(), is_of_kind)) least = std::min(least, mesh.slices_of(j));
+  }
+  return least;
+}
+
 /// The link of a device to the memory of its host. Throws `Error` (exit code 2) where there is none.
 Link host_link(const Instance& instance, const NodeGroup& group, const char* what) {
   if (group.host_link.bandwidth > 0.0) return group.host_link;
@@ -36,7 +50,7 @@ double state_bytes(const Instance& instance, const StageParts& parts, int kind) 
   double bytes = 0.0;
   for (const StagePart& part : parts.all()) {
     for (const Interval& layers : part.layers) {
-      bytes += optimizer_bytes_per_parameter(instance.profile.bytes_per_parameter, *part.mesh) *
+      bytes += instance.profile.bytes_per_parameter.optimizer / least_slices(instance.cluster, *part.mesh, kind) *
                parameters_of(instance.profile, layers) / part.mesh->tensor_parallel *
                largest_load(instance.cluster, *part.mesh, kind);
     }
@@ -63,8 +77,8 @@ double update_seconds(const Instance& instance, const StageParts& parts, int kin
       }
     }
     sum *= static_cast<double>(part.computed_degree()) / part.mesh->tensor_parallel;
-    seconds += largest_load(instance.cluster, *part.mesh, kind) * sum /
-               (part.mesh->zero_stage >= 1 ? least_sharers(*part.mesh) : 1);
+    seconds +=
+        largest_load(instance.cluster, *part.mesh, kind) * sum / least_slices(instance.cluster, *part.mesh, kind);
   }
   return seconds;
 }

@@ -17,7 +17,7 @@ std::size_t aligned(std::size_t n) { return (n + alignment_elements - 1) / align
 
 }  // namespace
 
-std::int64_t slice_end(std::size_t size, int part, int parts) {
+std::int64_t slice_end(std::size_t size, std::int64_t part, std::int64_t parts) {
   constexpr auto line = static_cast<std::int64_t>(alignment_elements);
   return static_cast<std::int64_t>(size) / line * part / parts * line;
 }
@@ -71,16 +71,18 @@ void ParameterStore::keep_apart(std::size_t shared) {
 }
 
 void ParameterStore::divide_units() {
-  const int members = sharding_.replicas;
+  std::vector<Interval> shares = sharding_.slices;
+  if (shares.empty()) shares = even_division(sharding_.replicas, sharding_.replicas);
+  const std::int64_t whole = shares.back().end;
   std::size_t offset = 0;
   for (Unit& unit : units_) {
     const std::size_t size = unit.end - unit.begin;
     if (!sharding_.shards_optimizer()) {
-      unit.slices.assign(static_cast<std::size_t>(members), {0, static_cast<std::int64_t>(size)});
+      unit.slices.assign(shares.size(), {0, static_cast<std::int64_t>(size)});
       continue;
     }
-    for (int k = 0; k < members; ++k) {
-      unit.slices.push_back({slice_end(size, k, members), slice_end(size, k + 1, members)});
+    for (const Interval& share : shares) {
+      unit.slices.push_back({slice_end(size, share.begin, whole), slice_end(size, share.end, whole)});
     }
     unit.own_offset = offset;
     offset += static_cast<std::size_t>(unit.own(sharding_).size());

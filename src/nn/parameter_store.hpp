@@ -30,7 +30,7 @@ struct LocalParameter {
 
 /// Where the first `part` of `parts` equal slices of a unit of `size` elements end, on a cache line: equal fractions
 /// are equal places, whatever the number of parts.
-std::int64_t slice_end(std::size_t size, int part, int parts);
+std::int64_t slice_end(std::size_t size, std::int64_t part, std::int64_t parts);
 
 /// How the replicas of a shard divide what they hold of the model (Rajbhandari et al., 2020, "ZeRO"): stage 1 the
 /// optimizer state, 2 also the gradients, 3 also the weights. Where they do so in groups, of one group.
@@ -38,6 +38,8 @@ struct ReplicaSharding {
   int zero_stage = 0;
   int replica = 0;  ///< this one, in its group
   int replicas = 1;
+  /// The slice of each, as an interval of a whole that ends with the last one; empty: equal ones.
+  std::vector<Interval> slices = {};
 
   bool shards_optimizer() const { return zero_stage >= 1 && replicas > 1; }
   bool shards_gradients() const { return zero_stage >= 2 && replicas > 1; }

@@ -60,6 +60,8 @@ const KeyTable stage = {
      {"zero_stage", "integer, 0 to 3", "0",
       "What replicas divide among themselves: 1: optimizer state, 2: gradients too, 3: weights too."},
      {"zero_groups", intervals, "one of all replicas", "Runs of replicas that divide it, each all of it."},
+     {"zero_slices", intervals, "equal ones",
+      "The slice of it that each replica holds, of a whole that ends with the last one; without `zero_groups`."},
      {"offload", "true or false", "false", "Whether the optimizer state is kept in the host's memory."},
      {"offload_activations", "true or false", "false",
       "Whether what layers store from F to B is kept in the host's memory."},

@@ -33,6 +33,19 @@ Interval Stage::sharding_group_of(int replica) const {
   return {0, replicas};
 }
 
+double Stage::slices_of(int replica) const {
+  if (zero_slices.empty()) return static_cast<double>(sharding_group_of(replica).size());
+  const std::int64_t own = zero_slices[static_cast<std::size_t>(replica)].size();
+  return static_cast<double>(zero_slices.back().end) / static_cast<double>(own);
+}
+
+double Stage::largest_slice() const {
+  if (zero_slices.empty()) return 1.0;
+  std::int64_t largest = 0;
+  for (const Interval& slice : zero_slices) largest = std::max(largest, slice.size());
+  return static_cast<double>(largest * replicas) / static_cast<double>(zero_slices.back().end);
+}
+
 bool Stage::divides_weights() const {
   const std::vector<Interval> groups = sharding_groups();
   return zero_stage >= 3 && std::any_of(groups.begin(), groups.end(), [](Interval group) { return group.size() > 1; });

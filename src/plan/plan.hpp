@@ -45,6 +45,9 @@ struct Stage {
   /// Runs of replicas that divide among themselves what ZeRO divides; each run holds all of it. Empty: all replicas
   /// are one run.
   std::vector<Interval> zero_groups;
+  /// The slice that each replica holds of what ZeRO divides, as an interval of a whole that ends with the last slice.
+  /// Empty: equal slices. Only where all replicas are one run.
+  std::vector<Interval> zero_slices;
   bool offload = false;              ///< optimizer state lies in the host's memory, ...
   bool offload_activations = false;  ///< ... and what layers store from F to B
   std::vector<Block> blocks;
@@ -55,6 +58,10 @@ struct Stage {
   std::vector<Interval> sharding_groups() const;
   /// The one of replica `replica`.
   Interval sharding_group_of(int replica) const;
+  /// What ZeRO divides, as a multiple of the slice of replica `replica`.
+  double slices_of(int replica) const;
+  /// The largest slice as a multiple of an equal one: 1 where all are equal.
+  double largest_slice() const;
   /// Whether any replica shares its weights with another, as stage 3 has it.
   bool divides_weights() const;
 

@@ -82,6 +82,7 @@ Stage read_stage(const JsonNode& node) {
   if (node.has("recompute")) stage.recompute = read_recompute(node.at("recompute"));
   if (node.has("zero_stage")) stage.zero_stage = node.at("zero_stage").small_integer_at_least(0);
   if (node.has("zero_groups")) stage.zero_groups = read_intervals(node.at("zero_groups"));
+  if (node.has("zero_slices")) stage.zero_slices = read_intervals(node.at("zero_slices"));
   if (node.has("offload")) stage.offload = node.at("offload").boolean();
   if (node.has("offload_activations")) stage.offload_activations = node.at("offload_activations").boolean();
   if (node.has("blocks")) {

@@ -31,6 +31,7 @@ std::string uneven_part(const Stage& stage) {
     if (!is_even(shards)) return fmt::format("unequal shares of {} on its tensor-parallel members", axis);
   }
   if (!is_even(stage.sharding_groups())) return "runs of unequally many replicas that divide their state";
+  if (!is_even(stage.zero_slices)) return "unequal slices of the state on its replicas";
   for (const Block& block : stage.blocks) {
     if (shares_experts_evenly(stage, block)) continue;
     return fmt::format("layers {} to {} divided in another way than its others", block.layers.begin,

@@ -121,6 +121,7 @@ class PlanChecker {
     check_mesh(path, stage);
     check_context(path, stage);
     check_zero_groups(path + ".zero_groups", stage);
+    check_zero_slices(path + ".zero_slices", stage);
     check_samples(path + ".samples", stage.samples, stage.replicas);
     check_shards(path + ".shards", stage.shards, stage.tensor_parallel);
     check_blocks(path + ".blocks", stage);
@@ -166,6 +167,22 @@ class PlanChecker {
     if (!filled || !divides(stage.zero_groups, stage.replicas)) {
       refuse(path, fmt::format("do not cover the {} replicas once", stage.replicas),
              "the intervals follow one another from 0 to replicas", "correct the intervals, or replicas");
+    }
+  }
+
+  void check_zero_slices(const std::string& path, const Stage& stage) const {
+    const std::vector<Interval>& slices = stage.zero_slices;
+    if (slices.empty()) return;
+    const bool one_run = stage.zero_groups.empty() && stage.blocks.empty();
+    if (stage.zero_stage == 0 || !one_run) {
+      refuse(path, stage.zero_stage == 0 ? "are given with zero_stage = 0" : "are given with zero_groups or blocks",
+             "all replicas of a stage divide its state by them", "leave the slices: they are equal then");
+    }
+    const bool filled = std::none_of(slices.begin(), slices.end(), [](Interval slice) { return slice.empty(); });
+    if (static_cast<int>(slices.size()) != stage.replicas || !filled || !divides(slices, slices.back().end)) {
+      refuse(path, fmt::format("are not a slice of each of the {} replicas", stage.replicas),
+             "the intervals follow one another from 0, and none is empty",
+             "correct the intervals, or leave them: they are equal then");
     }
   }
 

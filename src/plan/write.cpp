@@ -44,6 +44,7 @@ Json stage_json(const Stage& stage) {
                {"blocks", blocks}};
   if (stage.offload_activations) json["offload_activations"] = true;
   if (!stage.zero_groups.empty()) json["zero_groups"] = intervals_json(stage.zero_groups);
+  if (!stage.zero_slices.empty()) json["zero_slices"] = intervals_json(stage.zero_slices);
   return json;
 }
 

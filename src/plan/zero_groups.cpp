@@ -39,6 +39,7 @@ ZeroGroup zero_group_of(const Stage& stage) {
 void divide_state(Stage& stage, int zero_stage, ZeroGroup group, const Cluster& cluster) {
   stage.zero_stage = zero_stage;
   stage.zero_groups.clear();
+  stage.zero_slices.clear();
   if (zero_stage == 0 || group == ZeroGroup::replicas || !stage.blocks.empty()) return;
   stage.zero_groups = node_groups(cluster, stage);
   if (stage.zero_groups.size() == 1) stage.zero_groups.clear();

@@ -16,8 +16,8 @@ bool has_node_groups(const Cluster& cluster, const Stage& stage);
 /// Who divides the state of a stage that has its groups.
 ZeroGroup zero_group_of(const Stage& stage);
 
-/// Gives a stage with devices its ZeRO stage, and the groups for it; none where all replicas are one group, or where
-/// blocks have replicas of their own.
+/// Gives a stage with devices its ZeRO stage, with equal slices, and the groups for it; none where all replicas are one
+/// group, or where blocks have replicas of their own.
 void divide_state(Stage& stage, int zero_stage, ZeroGroup group, const Cluster& cluster);
 
 }  // namespace pptrain

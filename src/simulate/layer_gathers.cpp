@@ -14,12 +14,15 @@ struct Member {
   Link link;  ///< slowest in its group of replicas
   int sharers = 1;
   double load = 1.0;
+  double largest_slice = 1.0;  ///< of equal ones
+  double slices = 1.0;         ///< what ZeRO divides, of the replica's own
   std::string kind;
 
   std::optional<RuntimeRing> ring = {};  ///< of a runtime whose collectives are not pptrain's
 
   double gather_seconds(double weight_bytes) const {
-    return ring ? ring->gather_seconds(load * weight_bytes) : all_gather_seconds(link, sharers, load * weight_bytes);
+    const double bytes = largest_slice * load * weight_bytes;
+    return ring ? ring->gather_seconds(bytes) : all_gather_seconds(link, sharers, bytes);
   }
 };
 
@@ -31,8 +34,8 @@ std::vector<Member> members_of(const Instance& instance, const Stage& stage, int
     const std::vector<DeviceId> devices = shard_group(stage, shard, group);
     Link link = instance.cluster.slowest_link(devices);
     link.bandwidth = std::min(link.bandwidth, shared);
-    members.push_back({link, static_cast<int>(group.size()), member_load(stage, shard),
-                       instance.cluster.kind_of(stage.devices[replica][shard]).name});
+    members.push_back({link, static_cast<int>(group.size()), member_load(stage, shard), stage.largest_slice(),
+                       stage.slices_of(replica), instance.cluster.kind_of(stage.devices[replica][shard]).name});
     if (!instance.profile.communication.is_own()) members.back().ring = RuntimeRing(instance, devices);
   }
   return members;
@@ -82,7 +85,7 @@ std::vector<LayerCost> LayerCosts::of(int replica) {
       for (const Member& member : members) {
         if (bytes > 0.0) cost.gather = std::max(cost.gather, member.gather_seconds(bytes));
         const double update = profile.update_seconds(static_cast<int>(l), member.kind, mesh.tensor_parallel);
-        cost.update = std::max(cost.update, member.load * update / member.sharers);
+        cost.update = std::max(cost.update, member.load * update / member.slices);
       }
     }
   }

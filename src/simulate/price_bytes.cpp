@@ -42,8 +42,7 @@ int num_chunks_with(const Tie& tie, const Stage& stage, const StagePart& part) {
 double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
   if (instance.ties.empty()) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
-  const double of_parameter =
-      bytes_per_parameter(bytes, stage, static_cast<double>(stage.sharding_group_of(replica).size()));
+  const double of_parameter = bytes_per_parameter(bytes, stage, stage.slices_of(replica));
   const StageParts parts(stage);
   double sum = 0.0;
   for (const Tie& tie : instance.ties) {
@@ -83,8 +82,7 @@ double undivided_bytes(const Instance& instance, const Stage& stage, int replica
         parameters += instance.profile.layers[l].undivided_parameters;
       }
     }
-    const auto sharers = static_cast<double>(mesh.sharding_group_of(of_replica).size());
-    bytes += bytes_per_parameter(instance.profile.bytes_per_parameter, mesh, sharers) * parameters *
+    bytes += bytes_per_parameter(instance.profile.bytes_per_parameter, mesh, mesh.slices_of(of_replica)) * parameters *
              (1.0 - member_load(mesh, of_shard) / mesh.tensor_parallel);
   }
   return bytes;

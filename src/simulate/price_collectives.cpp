@@ -41,7 +41,7 @@ struct RingPrice {
   }
 };
 
-/// Gathers `bytes` over a group, or scatters the sums of as many.
+/// Gathers `bytes` over a group, in equal slices, or scatters the sums of as many.
 RingPrice gather(const Instance& instance, const std::vector<DeviceId>& devices, double bytes) {
   RingPrice price;
   if (!instance.profile.communication.is_own()) {
@@ -56,7 +56,7 @@ RingPrice gather(const Instance& instance, const std::vector<DeviceId>& devices,
 /// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who has what, in two
 /// halves where it does.
 RingPrice sum_up(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices, double bytes) {
-  if (stage.zero_stage > 0) return gather(instance, devices, bytes).times(2.0);
+  if (stage.zero_stage > 0) return gather(instance, devices, stage.largest_slice() * bytes).times(2.0);
   RingPrice price;
   if (!instance.profile.communication.is_own()) {
     price.seconds = RuntimeRing(instance, devices).all_reduce_seconds(bytes);
@@ -130,7 +130,7 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
       gather.chunk = chunk;
       gather.lane = lanes.weights(shard, static_cast<int>(g));
       gather.stands_for = groups_for_each(groups, replicas_[stage_index]);
-      set_price(pptrain::gather(instance, shard_group(stage, shard, groups[g]), whole), gather);
+      set_price(pptrain::gather(instance, shard_group(stage, shard, groups[g]), stage.largest_slice() * whole), gather);
       gather.programs = programs_of(stage, stage_index, groups[g], shard);
       for (const int program : gather.programs) {
         ChunkPrice& price = chunks_[index(program, chunk)];

@@ -20,7 +20,7 @@ class ShiftCheck {
 
   bool run() {
     return std::all_of(plan_.stages.begin(), plan_.stages.end(), [this](const Stage& stage) {
-      return same_samples(stage) && same_groups(stage) && same_places(stage);
+      return same_samples(stage) && same_groups(stage) && same_slices(stage) && same_places(stage);
     });
   }
 
@@ -52,6 +52,13 @@ class ShiftCheck {
       if (begins[static_cast<std::size_t>(r)] != begins[static_cast<std::size_t>(shifted_replica(stage, r))]) {
         return false;
       }
+    }
+    return true;
+  }
+
+  bool same_slices(const Stage& stage) const {
+    for (int r = 0; r < stage.replicas; ++r) {
+      if (stage.slices_of(r) != stage.slices_of(shifted_replica(stage, r))) return false;
     }
     return true;
   }

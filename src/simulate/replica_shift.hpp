@@ -10,9 +10,9 @@
 namespace pptrain {
 
 /// A shift of the replicas of all stages at once, around and by whole nodes, that changes nothing: each device comes to
-/// the place of one of its stage that has as many samples, on a node like its own, and what was on one node comes to
-/// one node. Such devices do the same at the same time. Those of the first replicas of each stage, up to the shift,
-/// represent the others: what is said of them holds for every place that they come to.
+/// the place of one of its stage that has as many samples and as large a slice of the state, on a node like its own,
+/// and what was on one node comes to one node. Such devices do the same at the same time. Those of the first replicas
+/// of each stage, up to the shift, represent the others: what is said of them holds for every place that they come to.
 class ReplicaShift {
  public:
   /// Every device represents itself.

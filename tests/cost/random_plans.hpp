@@ -115,6 +115,8 @@ class RandomInstances {
       if (chance(0.3)) add_block(stage, made.micro_batch_size);
       if (stage.zero_stage > 0 && stage.blocks.empty() && chance(0.5)) {
         stage.zero_groups = parts(stage.replicas, pick(1, stage.replicas));
+      } else if (stage.zero_stage > 0 && stage.blocks.empty() && chance(0.5)) {
+        stage.zero_slices = parts(4 * stage.replicas, stage.replicas);
       }
     }
     return made;

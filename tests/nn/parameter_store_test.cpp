@@ -25,5 +25,29 @@ TEST_CASE("a matrix that several threads draw has the numbers of one", "[paramet
   CHECK(std::equal(expected.begin(), expected.end(), drawn));
 }
 
+/// Elements that a replica updates of a matrix of 100 cache lines, where replicas divide the optimizer state.
+std::int64_t own_elements(const ReplicaSharding& sharding) {
+  ParameterSpec spec;
+  spec.name = "matrix";
+  spec.shape = {40, 40};
+  Arena arena;
+  ParameterStore store;
+  store.start_unit(ChunkId(0));
+  store.add(spec, {0, spec.size()}, spec.size());
+  store.allocate(arena, host_kernels(), DType::f32, sharding);
+  std::int64_t sum = 0;
+  for (const OwnPart& part : store.own_parts()) sum += static_cast<std::int64_t>(part.size);
+  return sum;
+}
+
+TEST_CASE("a replica updates its slice of what is divided", "[parameters]") {
+  CHECK(own_elements({}) == 1600);
+  CHECK(own_elements({1, 0, 4, {}}) == 400);
+  const std::vector<Interval> slices = {{0, 7}, {7, 8}, {8, 9}, {9, 10}};
+  CHECK(own_elements({1, 0, 4, slices}) == 1120);
+  CHECK(own_elements({1, 2, 4, slices}) == 160);
+  CHECK(own_elements({0, 2, 4, slices}) == 1600);
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -92,6 +92,23 @@ TEST_CASE("groups of replicas that divide the state are written and read", "[pla
   CHECK(again.stages[0].sharding_group_of(2) == Interval{1, 4});
 }
 
+TEST_CASE("slices of what ZeRO divides are written and read", "[plan][json]") {
+  Plan plan = uniform_plan({{0, 2}}, 3, 1, 3, 3, "1f1b");
+  plan.stages[0].zero_stage = 1;
+  CHECK(write_plan(plan).find("zero_slices") == std::string::npos);
+  CHECK(plan.stages[0].slices_of(1) == 3.0);
+  CHECK(plan.stages[0].largest_slice() == 1.0);
+  plan.stages[0].zero_slices = {{0, 4}, {4, 5}, {5, 8}};
+  const Plan again = parse_plan(write_plan(plan), "p.json");
+  CHECK(same_plan(plan, again));
+  CHECK(again.stages[0].slices_of(0) == 2.0);
+  CHECK(again.stages[0].slices_of(1) == 8.0);
+  CHECK(again.stages[0].largest_slice() == 1.5);
+  Stage stage = again.stages[0];
+  divide_state(stage, 2, ZeroGroup::replicas, nodes_of(1, 3));
+  CHECK(stage.zero_slices.empty());
+}
+
 TEST_CASE("groups within a node are runs of replicas whose every shard is there", "[plan]") {
   Cluster cluster = nodes_of(2, 3);
   Stage stage = uniform_plan({{0, 2}}, 6, 1, 6, 6, "1f1b").stages[0];
@@ -194,6 +211,18 @@ TEST_CASE("each contradiction of a plan is refused with its path", "[plan][json]
   CHECK(with_groups("1", "[[0, 1]]").starts_with("p.json: stages[1].zero_groups: are given for a stage with blocks"));
   CHECK(refused("\"zero_stage\": 0", "\"zero_stage\": 1, " + groups + "[[0, 1], [1, 3]]")
             .starts_with("p.json: stages[0].zero_groups: do not cover the 2 replicas once"));
+  const std::string slices = "\"zero_slices\": ";
+  const auto with_slices = [&](const std::string& stage, const std::string& zero, const std::string& intervals) {
+    return refused("\"zero_stage\": " + stage, "\"zero_stage\": " + zero + ", " + slices + intervals);
+  };
+  CHECK(with_slices("0", "0", "[[0, 1], [1, 3]]")
+            .starts_with("p.json: stages[0].zero_slices: are given with zero_stage = 0"));
+  CHECK(with_slices("1", "1", "[[0, 1]]")
+            .starts_with("p.json: stages[1].zero_slices: are given with zero_groups or blocks"));
+  for (const char* wrong : {"[[0, 3]]", "[[0, 1], [1, 1]]", "[[0, 1], [2, 3]]", "[[1, 2], [2, 3]]"}) {
+    CHECK(with_slices("0", "2", wrong)
+              .starts_with("p.json: stages[0].zero_slices: are not a slice of each of the 2 replicas"));
+  }
   CHECK(refused("\"layers\": [8, 9]", "\"layers\": [6, 9]").starts_with("p.json: stages[1].blocks[0].layers"));
   // 65536 x 65537 devices are 65536 where a product leaves 32 bits.
   CHECK(refused("\"replicas\": 2, \"tensor_parallel\": 1, \"pattern\"",

@@ -21,6 +21,10 @@ TEST_CASE("a uniform grid is one until a stage differs or divides something unev
   for (Stage& stage : plan.stages) stage.shards["heads"] = {{0, 3}, {3, 4}};
   CHECK(uneven_part(plan.stages[0]) == "unequal shares of heads on its tensor-parallel members");
   plan = grid();
+  plan.stages[0].zero_stage = 1;
+  plan.stages[0].zero_slices = {{0, 1}, {1, 3}};
+  CHECK(uneven_part(plan.stages[0]) == "unequal slices of the state on its replicas");
+  plan = grid();
   plan.stages[0].blocks.push_back({{1, 2}, 1, 4, "megatron", {{0, 4}}, {}});
   CHECK(uneven_part(plan.stages[0]) == "layers 1 to 1 divided in another way than its others");
 }

@@ -85,8 +85,15 @@ TEST_CASE("the order of auto fits with several chunks where 1F1B has room", "[pl
     ScheduledCost fixed(costs, {"interleaved-1f1b", 2, 0}, {RecomputeRule::none, 0});
     if (searched.of(chunks).overrun > 0.0 || fixed.of(chunks).overrun == 0.0) continue;
     CAPTURE(memory);
-    const FrameDivision division = {
-        0.0, 0.0, {"auto", 2, 0}, 0, 0, chunks, std::vector<Recompute>(4), std::vector<int>(4)};
+    const FrameDivision division = {0.0,
+                                    0.0,
+                                    {"auto", 2, 0},
+                                    0,
+                                    0,
+                                    chunks,
+                                    std::vector<Recompute>(4),
+                                    std::vector<int>(4),
+                                    std::vector<std::vector<Interval>>(4)};
     PlanSimulator simulator(instance);
     const SimulatedPlan& result = simulator.of(plan_of(space, costs, division));
     CHECK(result.why_not.empty());
@@ -387,6 +394,41 @@ TEST_CASE("what saves memory is used because it is faster, or because nothing el
   const SearchResult nothing = search_plan("auto", instance, free, "x");
   CHECK_FALSE(nothing.plan);
   CHECK(nothing.why_not.find("needs") != std::string::npos);
+}
+
+TEST_CASE("replicas on unlike devices divide the state by the room that these have where equal slices do not fit",
+          "[planners]") {
+  const Profile profile = blocks(32, 0.0);  // 1.6e9 parameters x 16 bytes: 3.2e9 for each of eight
+  Cluster cluster = mixed_nodes(2, 4);
+  cluster.device_kinds[0].memory = 8e9;
+  cluster.device_kinds[1].memory = 4e9;  // of which a sample takes 1.9e9
+  const Instance instance = {profile, cluster, 8};
+  Restrictions restrictions = everything_free();
+  restrictions.pipeline = restrictions.tensor = 1;
+  restrictions.data = 8;
+  restrictions.zero_stage = 3;
+  restrictions.recompute = Recompute::none;
+  const std::optional<Plan> plan = search_plan("auto", instance, restrictions, "x").plan;
+  REQUIRE(plan);
+  REQUIRE(plan->predicted->basis == PredictionBasis::simulation);
+  const Stage& stage = plan->stages[0];
+  REQUIRE(stage.zero_slices.size() == 8);
+  for (int j = 0; j < 8; ++j) {
+    const DeviceId device = stage.devices[static_cast<std::size_t>(j)][0];
+    CHECK(plan->predicted->peak_bytes[device.index()] <= cluster.kind_of(device).memory);
+    CHECK((stage.slices_of(j) < 8.0) == (cluster.kind_of(device).name == "v100"));
+  }
+  const ScheduleChoice one = {"1f1b", 1, 0};
+  FrameTables tables(instance);
+  const PlacedShape placed(instance, meshes_of(sites_of(instance).front(), {{1, 8, 1}}), ZeroGroup::replicas);
+  const FrameCosts costs(instance, tables, placed, 8, nullptr, Shares::even);
+  const std::vector<Interval> all = {{0, 32}};
+  CHECK(ScheduledCost(costs, one, {RecomputeRule::none, 3, false, false}).of(all).overrun > 0.0);
+  ScheduledCost by_room(costs, one, {RecomputeRule::none, 3});
+  CHECK(by_room.of(all).overrun == 0.0);
+  CHECK(by_room.slices_of(0).size() == 8);
+  restrictions.uniform = true;
+  CHECK_FALSE(search_plan("auto", instance, restrictions, "x").plan);
 }
 
 }  // namespace

@@ -35,6 +35,10 @@ std::vector<Plan> unlike_plans() {
   add([](Stage& stage) { stage.recompute = Recompute::full; });
   add([](Stage& stage) { std::swap(stage.devices[0], stage.devices[3]); });
   add([](Stage& stage) { stage.zero_groups = {{0, 2}, {2, 4}}; });
+  add([](Stage& stage) {
+    stage.zero_stage = 1;
+    stage.zero_slices = {{0, 1}, {1, 2}, {2, 4}, {4, 8}};
+  });
   return plans;
 }
 

@@ -135,6 +135,9 @@ TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4][timed
       check(plan);
       plan.stages[0].zero_groups = {{0, 2}, {2, 4}};
       check(plan);
+      plan.stages[0].zero_groups = {};
+      plan.stages[0].zero_slices = {{0, 3}, {3, 6}, {6, 7}, {7, 8}};
+      check(plan);
     }
   }
   SECTION("stages of different shape, uneven samples, a device left out") {
@@ -325,6 +328,8 @@ TEST_CASE("emulated devices train with the same numbers in the simulated time", 
     Plan plan = uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b");
     plan.stages[0].zero_stage = 3;
     // The session gathers layer by layer, which hides more than the simulator says of a whole chunk.
+    check_numbers(plan, GradientPrecision::fp32, 0.07);
+    plan.stages[0].zero_slices = {{0, 9}, {9, 10}, {10, 11}, {11, 12}};
     check_numbers(plan, GradientPrecision::fp32, 0.07);
   }
   SECTION("layers of a stage divided differently") {

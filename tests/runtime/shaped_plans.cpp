@@ -116,6 +116,7 @@ void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
   block.shards = shards(block.tensor_parallel);
   stage.blocks.push_back(block);
   stage.zero_groups.clear();  // blocks have replicas of their own
+  stage.zero_slices.clear();
 }
 
 /// Of layers with experts that are in no block.
@@ -137,6 +138,7 @@ void RandomShapes::add_sending_blocks(Stage& stage, std::int64_t micro_batch_siz
                             parts(micro_batch_size, num_devices),
                             {{"experts", parts(model_.axes.at("experts"), degree)}}});
     stage.zero_groups.clear();
+    stage.zero_slices.clear();
   }
 }
 
@@ -153,7 +155,12 @@ void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64
   constexpr Recompute recomputes[] = {Recompute::none, Recompute::selective, Recompute::full};
   stage.recompute = recomputes[pick(0, 2)];
   stage.zero_stage = static_cast<int>(pick(0, 3));
-  if (stage.zero_stage > 0 && pick(0, 1) > 0) stage.zero_groups = parts(stage.replicas, pick(1, stage.replicas));
+  if (stage.zero_stage == 0) return;
+  switch (pick(0, 2)) {
+    case 0: stage.zero_groups = parts(stage.replicas, pick(1, stage.replicas)); break;
+    case 1: stage.zero_slices = parts(5 * stage.replicas, stage.replicas); break;
+    default: break;  // equal slices on all replicas
+  }
 }
 
 Plan RandomShapes::plan(int num_devices) {

@@ -30,6 +30,12 @@ Plan grouped(Plan plan, const std::vector<int>& sizes) {
   return plan;
 }
 
+/// Replicas that hold such slices of the state.
+Plan sliced(Plan plan, const std::vector<Interval>& slices) {
+  for (Stage& stage : plan.stages) stage.zero_slices = slices;
+  return plan;
+}
+
 void check_reference(const Reference& reference, const Plan& plan) {
   INFO(plan.shape() << " " << plan.schedule.name << " zero " << plan.stages[0].zero_stage << " recompute "
                     << to_string(plan.stages[0].recompute));
@@ -44,6 +50,28 @@ TEST_CASE("ZeRO meets the reference runs on two ranks", "[np2]") {
   for (const char* run : {"untied", "tied", "untied_sgd", "untied_sched"}) {
     const Reference reference(run);
     for (const int stage : {1, 2, 3}) check_reference(reference, with(reference.plan(1, 2, 1, 4, "1f1b"), stage));
+  }
+}
+
+TEST_CASE("ZeRO in unequal slices meets the reference runs on two ranks", "[np2]") {
+  for (const char* run : {"untied", "tied", "untied_sgd"}) {
+    const Reference reference(run);
+    for (const int stage : {1, 2, 3}) {
+      check_reference(reference, sliced(with(reference.plan(1, 2, 1, 4, "1f1b"), stage), {{0, 3}, {3, 4}}));
+      check_reference(reference, sliced(with(reference.plan(1, 2, 1, 4, "1f1b"), stage), {{0, 1}, {1, 1000}}));
+    }
+  }
+}
+
+TEST_CASE("ZeRO in unequal slices meets the reference runs on eight ranks", "[np8]") {
+  for (const char* run : {"untied", "tied"}) {
+    const Reference reference(run);
+    const std::vector<Interval> four = {{0, 5}, {5, 6}, {6, 8}, {8, 11}};
+    for (const int stage : {1, 2, 3}) {
+      check_reference(reference, sliced(with(reference.plan(2, 4, 1, 4, "1f1b"), stage), four));
+      check_reference(reference, sliced(with(reference.plan(1, 4, 2, 4, "gpipe"), stage, Recompute::full), four));
+      check_reference(reference, sliced(with(reference.plan(2, 4, 1, 4, "zb-v", 2), stage), four));
+    }
   }
 }
 
@@ -144,6 +172,15 @@ TEST_CASE("what is left after an iteration is the model state of the cost model"
     CHECK(left >= state);
     CHECK(left <= state * (1.0 + 1.0 / 16.0) + 4096.0);
     if (stage == 0) continue;
+    const Plan unequal = sliced(plan, {{0, 3}, {3, 6}, {6, 7}, {7, 8}});
+    const int replica = rank_in(MPI_COMM_WORLD);
+    const double own =
+        bytes_per_parameter(profile.bytes_per_parameter, plan.stages[0], unequal.stages[0].slices_of(replica)) *
+        model.num_parameters();
+    const double resting = static_cast<double>(train_reference(MPI_COMM_WORLD, reference, unequal, 2).resting_bytes);
+    CHECK((own > state) == (replica < 2));
+    CHECK(resting >= 0.999 * own);  // slices end on cache lines
+    CHECK(resting <= own * (1.0 + 1.0 / 16.0) + 4096.0);
     const Plan in_nodes = grouped(plan, {2, 2});
     const double held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference, in_nodes, 2).resting_bytes);
     const double half = bytes_per_parameter(profile.bytes_per_parameter, in_nodes.stages[0]) * model.num_parameters();

@@ -60,6 +60,13 @@ Plan pipeline(RandomInstances& random, const Instance& instance) {
       stage.samples = even_division(micro_batch, stage.replicas);
     }
     stage.zero_stage = random.chance(0.5) ? 0 : random.pick(1, 3);
+    if (stage.zero_stage > 0 && stage.replicas % 2 == 0 && random.chance(0.3)) {
+      // Of every two replicas the first has the larger slice.
+      for (std::int64_t first = 0; first < 3 * stage.replicas / 2; first += 3) {
+        stage.zero_slices.insert(stage.zero_slices.end(), {{first, first + 2}, {first + 2, first + 3}});
+      }
+      continue;
+    }
     const int group = random.pick(1, stage.replicas);
     if (stage.zero_stage == 0 || stage.replicas % group != 0 || random.chance(0.5)) continue;
     for (int first = 0; first < stage.replicas; first += group) stage.zero_groups.push_back({first, first + group});

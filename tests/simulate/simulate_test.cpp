@@ -1,5 +1,6 @@
 #include "simulate/simulate.hpp"
 
+#include "cost/collective.hpp"
 #include "cost/instances.hpp"
 #include "cost/stage_time.hpp"
 #include "program/check.hpp"
@@ -214,6 +215,24 @@ TEST_CASE("nodes sum gradients within, then between them", "[simulate]") {
   }
   plan.stages[0].zero_groups = {};
   CHECK(simulated({profile, cluster, 4}, plan).makespan_seconds == Approx(3.0 + 15.0 + 6.0));
+}
+
+TEST_CASE("unequal slices take as long as if all were as large as the largest", "[simulate]") {
+  // 1000 B, of which one of two devices has three quarters, take as long as 1500 B in halves.
+  Profile profile = equal_layers(1);
+  profile.bytes_per_parameter = {10, 10, 0};
+  profile.layers[0].parameters = 100;
+  const Cluster cluster = nodes_of(1, 2);
+  Plan plan = uniform_plan({{0, 1}}, 2, 1, 2, 2, "1f1b");
+  plan.stages[0].zero_stage = 3;
+  const double equal = simulated({profile, cluster, 2}, plan).makespan_seconds;
+  const double gather = all_gather_seconds(cluster.groups[0].link, 2, 1000.0);
+  plan.stages[0].zero_slices = {{0, 3}, {3, 4}};
+  const Simulation simulation = simulated({profile, cluster, 2}, plan);
+  const double longer = all_gather_seconds(cluster.groups[0].link, 2, 1500.0) - gather;
+  CHECK(simulation.makespan_seconds == Approx(equal + 2.0 * longer));  // the gather before F, and the scattered sums
+  CHECK(longer > 0.0);
+  check_sums(simulation);
 }
 
 TEST_CASE("gradient sums of all shards and stages share the uplinks of their nodes", "[simulate]") {

@@ -23,6 +23,7 @@ Plan finished_plan(const SearchSpace& space, Plan plan, const std::string& plann
   plan.cluster = space.instance.cluster.name;
   plan.device_kinds = kind_runs(space.instance.cluster);
   for (Stage& stage : plan.stages) {
+    if (!stage.zero_slices.empty()) continue;  // all replicas are one group
     divide_state(stage, stage.zero_stage, space.restrictions.zero_group.value_or(zero_group_of(stage)),
                  space.instance.cluster);
   }

@@ -118,12 +118,23 @@ std::string blocks_text(const std::vector<Block>& blocks) {
   return text;
 }
 
+/// "0.03 to 0.12": the smallest and the largest slice of what ZeRO divides.
+std::string slices_text(const Stage& stage) {
+  double least = 1.0, most = 0.0;
+  for (int j = 0; j < stage.replicas; ++j) {
+    least = std::min(least, 1.0 / stage.slices_of(j));
+    most = std::max(most, 1.0 / stage.slices_of(j));
+  }
+  return fmt::format("{:.2g} to {:.2g}", least, most);
+}
+
 /// "ZeRO 3 (FSDP)": the stage of ZeRO, with the field's word where there is one.
 std::string zero_text(const Stage& stage) {
   if (stage.zero_stage == 0) return "";
   std::string text = fmt::format(", ZeRO {}", stage.zero_stage);
   const bool in_groups = !stage.zero_groups.empty();
   if (in_groups) text += fmt::format(" in {} groups of replicas", stage.zero_groups.size());
+  if (!stage.zero_slices.empty()) text += " in slices of " + slices_text(stage);
   if (stage.zero_stage < 3) return text;
   return text + (in_groups ? " (HSDP)" : " (FSDP)");
 }

@@ -21,6 +21,8 @@ struct FrameModes {
   RecomputeRule recompute = RecomputeRule::none;
   int zero_stage = 0;
   bool zero_by_need = false;  ///< stages that do not fit by `zero_stage` have the weakest stronger one by which they do
+  /// Whether unlike replicas may hold unlike slices of what ZeRO divides, where equal ones do not fit.
+  bool unlike_slices = true;
 };
 
 /// Whether the cluster is so small that a search can afford frames that seldom help: nodes that lose some of their

@@ -119,13 +119,34 @@ int num_nodes(const Cluster& cluster, const std::vector<DeviceId>& devices) {
   return static_cast<int>(nodes.size());
 }
 
-double least_memory(const Cluster& cluster, const std::vector<int>& kinds) {
-  double least = infinity;
-  for (const int kind : kinds) least = std::min(least, cluster.device_kinds[static_cast<std::size_t>(kind)].memory);
-  return least;
+/// The holders of a stage, in the order of their first replicas.
+void add_holders(const Cluster& cluster, const Stage& stage, StageKind& kind) {
+  for (std::size_t j = 0; j < stage.devices.size(); ++j) {
+    const auto samples = static_cast<double>(stage.samples[j].size());
+    double memory = infinity;
+    for (const DeviceId device : stage.devices[j]) memory = std::min(memory, cluster.kind_of(device).memory);
+    const auto same = std::find_if(kind.holders.begin(), kind.holders.end(), [&](const StageKind::Holder& holder) {
+      return holder.samples == samples && holder.memory == memory;
+    });
+    kind.holder_of.push_back(static_cast<int>(same - kind.holders.begin()));
+    if (same == kind.holders.end()) kind.holders.push_back({samples, memory, 0});
+    ++kind.holders[static_cast<std::size_t>(kind.holder_of.back())].replicas;
+  }
 }
 
 }  // namespace
+
+StageKind::Holder StageKind::mean_holder() const {
+  Holder mean;
+  for (const Holder& holder : holders) {
+    mean.samples += holder.replicas * holder.samples;
+    mean.memory += holder.replicas * holder.memory;
+    mean.replicas += holder.replicas;
+  }
+  mean.samples /= mean.replicas;
+  mean.memory /= mean.replicas;
+  return mean;
+}
 
 FrameCosts::FrameCosts(const Instance& instance, FrameTables& tables, const PlacedShape& placed,
                        std::int64_t micro_batch, const FrameCosts* other, Shares shares)
@@ -185,7 +206,6 @@ void FrameCosts::add_kind(FrameTables& tables, int number) {
   std::vector<ReplicaGroup> groups = replica_groups(cluster, stage);
   for (ReplicaGroup& group : groups) {
     group.link.bandwidth = std::min(group.link.bandwidth, bandwidth);
-    made.holders.push_back({group.samples, least_memory(cluster, group.kinds)});
     const double seconds = sums_.times(group, tensor, Recompute::none).total.back();
     if (seconds <= longest) continue;
     longest = seconds;
@@ -204,6 +224,7 @@ void FrameCosts::add_kind(FrameTables& tables, int number) {
     for (const ReplicaGroup& group : groups) all.push_back(&sums_.times(group, tensor, recompute));
     made.least[r] = &least_.emplace_back(least_of(all));
   }
+  add_holders(cluster, stage, made);
   const auto most = std::max_element(
       groups.begin(), groups.end(), [](const ReplicaGroup& a, const ReplicaGroup& b) { return a.samples < b.samples; });
   made.held = &tables.held(most->kinds.front(), tensor, most->samples);

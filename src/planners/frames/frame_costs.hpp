@@ -26,10 +26,11 @@ struct StageKind {
       return bytes > 0.0 ? std::max(per_byte * bytes + latency, shared_per_byte * bytes) : 0.0;
     }
   };
-  /// Replicas that hold equally many samples on equal devices.
+  /// Replicas that hold equally many samples on devices of equal memory.
   struct Holder {
     double samples = 0.0;
-    double memory = 0.0;  ///< bytes of a device
+    double memory = 0.0;  ///< bytes of the smallest device
+    int replicas = 0;
   };
   /// By what is computed again, a `Recompute`: of the slowest replica, and of the fastest one in each layer.
   std::array<const PassSums*, 3> times = {};
@@ -40,8 +41,13 @@ struct StageKind {
   Collective sum;                               ///< all-reduce of gradients without ZeRO
   Collective ring;                              ///< all-reduce in the ring of those that divide the state
   std::vector<Holder> holders;
-  double tensor = 1.0;   ///< members of a replica
-  double sharers = 1.0;  ///< replicas that divide what ZeRO divides
+  std::vector<int> holder_of;  ///< index into `holders` of each replica
+  double tensor = 1.0;         ///< members of a replica
+  double sharers = 1.0;        ///< replicas that divide what ZeRO divides
+  /// What a replica holds on average.
+  Holder mean_holder() const;
+  /// Whether slices of what ZeRO divides may help that are not equal: unlike replicas divide it all together.
+  bool has_unlike_slices() const { return holders.size() > 1 && sharers == static_cast<double>(holder_of.size()); }
 };
 
 /// Seconds and bytes of the stages of a shape with one micro-batch size.

@@ -135,7 +135,7 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
   work_ += per_frame;
   const bool by_need = zeros == Zero::by_need;
   const std::size_t number = by_need ? zeros_.size() : zero;
-  ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero], by_need});
+  ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero], by_need, !space_.restrictions.shares_evenly()});
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
   Stores& too_much = too_much_[{schedule.virtual_stages, placement, rule, number}];
   // Without a limit the plan that lacks least is told.
@@ -153,10 +153,11 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
     slowest = std::max(slowest.value_or(0.0), cost.least_seconds(s, known));
   if (fits && keep == Keep::nearest) return slowest;
   if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return slowest;
-  FrameDivision made = {least.seconds, least.seconds + least.waits, schedule, rule, number, known, {}, {}};
+  FrameDivision made = {least.seconds, least.seconds + least.waits, schedule, rule, number, known, {}, {}, {}};
   for (int s = 0; s < costs_.placed().num_stages(); ++s) {
     made.recompute.push_back(cost.recompute_of(s));
     made.zero_stages.push_back(cost.zero_stage_of(s));
+    made.zero_slices.push_back(cost.slices_of(s));
   }
   if (fits) {
     // Shared cores may take longer than any device.
@@ -164,8 +165,8 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
       made.bound = std::max(made.bound, core_limit_seconds(space_.instance, plan_of(space_, costs_, made)));
     }
     const auto same = [&made](const FrameDivision& other) {
-      return other.schedule == made.schedule && other.zero_stages == made.zero_stages && other.chunks == made.chunks &&
-             other.recompute == made.recompute;
+      return other.schedule == made.schedule && other.zero_stages == made.zero_stages &&
+             other.zero_slices == made.zero_slices && other.chunks == made.chunks && other.recompute == made.recompute;
     };
     if (made.bound < limit_ && std::none_of(made_.begin(), made_.end(), same)) made_.push_back(std::move(made));
   } else {
@@ -190,6 +191,7 @@ Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivis
     stage.samples = costs.samples(s);
     stage.recompute = division.recompute[static_cast<std::size_t>(s)];
     divide_state(stage, division.zero_stages[static_cast<std::size_t>(s)], placed.zero_group(), space.instance.cluster);
+    stage.zero_slices = division.zero_slices[static_cast<std::size_t>(s)];
   }
   for (int c = 0; c < static_cast<int>(division.chunks.size()); ++c) {
     const int stage = stage_of_chunk(division.schedule.name, placed.num_stages(), c);

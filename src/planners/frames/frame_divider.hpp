@@ -20,8 +20,10 @@ struct FrameDivision {
   std::size_t rule = 0;  ///< index into `recompute_rules`
   std::size_t zero = 0;  ///< index into the ZeRO stages; their number where stages have those that they need
   std::vector<Interval> chunks;
-  std::vector<Recompute> recompute;  ///< of each stage
-  std::vector<int> zero_stages;      ///< of each stage
+  std::vector<Recompute> recompute;                ///< of each stage
+  std::vector<int> zero_stages;                    ///< of each stage
+  std::vector<std::vector<Interval>> zero_slices;  ///< of each stage; empty: equal ones
+  bool by_peaks = false;                           ///< whether the slices are by simulated peaks
 };
 
 /// Divides the layers of the frames of one shape and micro-batch size, for every schedule and what saves memory.

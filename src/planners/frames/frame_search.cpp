@@ -7,6 +7,7 @@
 
 #include "base/infinity.hpp"
 #include "base/parallel_for.hpp"
+#include "cost/state_slices.hpp"
 #include "planners/divide/least_overrun.hpp"
 #include "planners/frames/device_speeds.hpp"
 #include "planners/frames/frame_queue.hpp"
@@ -205,6 +206,7 @@ class FrameSearch {
       queue_.tell(divisions[i], tried.seconds < infinity ? std::max(0.0, tried.seconds - divisions[i].likely) : 0.0);
       if (!fits) {
         nearest_simulated_.take(space_.instance, tried.plan, tried.peak_bytes);
+        if (divide_state_by_peaks(divisions[i], tried)) continue;
         recompute_full_stages(divisions[i], tried);
         escalate(divisions[i]);
         continue;
@@ -214,6 +216,20 @@ class FrameSearch {
       take(divisions[i], std::move(tried));
       if (is_near) add_node_groups(divisions[i].index);
     }
+  }
+
+  /// Adds the same division with slices of what ZeRO divides by the room that the simulator finds; whether there are
+  /// such slices.
+  bool divide_state_by_peaks(const WaitingFrame& refused, const TriedPlan& tried) {
+    if (refused.division.by_peaks || space_.restrictions.shares_evenly()) return false;
+    const Plan plan = with_slices_by_room(space_.instance, tried.plan, tried.peak_bytes);
+    FrameDivision other = refused.division;
+    other.by_peaks = true;
+    for (int s = 0; s < plan.num_stages(); ++s)
+      other.zero_slices[static_cast<std::size_t>(s)] = plan.stages[static_cast<std::size_t>(s)].zero_slices;
+    if (other.zero_slices == refused.division.zero_slices) return false;
+    add_divisions(refused.index, {std::move(other)});
+    return true;
   }
 
   /// The same division with F computed again where devices do not have room for what it stores.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/infinity.hpp"
+#include "cost/state_slices.hpp"
 #include "planners/frames/neighbours.hpp"
 
 namespace pptrain {
@@ -112,14 +113,29 @@ bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order) 
   if (most_in_order < infinity && simulator_->can(plan.plan)) {
     const SimulatedPlan result = simulator_->in_order_of(plan.plan, step);
     pay(result);
-    if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * most_in_order) return false;
+    if (result.iteration_seconds >= plan.seconds * most_in_order) return false;
+    if (!result.why_not.empty()) return take_with_slices(plan, step, result);
   }
   if (!can_pay(0.0)) return false;
   const SimulatedPlan result = simulator_->against(step, plan.seconds);
   pay(result);
   remember(step, result);
-  if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;
+  if (result.iteration_seconds >= plan.seconds * worth_it) return false;
+  if (!result.why_not.empty()) return take_with_slices(plan, step, result);
   plan = {step, result.iteration_seconds, "", 0.0, {}};
+  return true;
+}
+
+/// Takes a step that does not fit with slices of the state by the room that the simulator found, if it helps so.
+bool LocalSearch::take_with_slices(TriedPlan& plan, const Plan& step, const SimulatedPlan& refused) {
+  if (space_.restrictions.shares_evenly()) return false;
+  const Plan other = with_slices_by_room(space_.instance, step, refused.peak_bytes);
+  if (same_plan(other, step) || tried_.find(other) || !can_pay(PlanSimulator::setup_cost(other))) return false;
+  const SimulatedPlan result = simulator_->against(other, plan.seconds);
+  pay(result);
+  remember(other, result);
+  if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;
+  plan = {other, result.iteration_seconds, "", 0.0, {}};
   return true;
 }
 

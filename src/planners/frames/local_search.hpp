@@ -67,6 +67,7 @@ class LocalSearch {
   bool has_own_order(TriedPlan& plan);
   bool take_one(TriedPlan& plan, Steps& steps);
   bool take(TriedPlan& plan, const Plan& step, double most_in_order);
+  bool take_with_slices(TriedPlan& plan, const Plan& step, const SimulatedPlan& refused);
   void remember(const Plan& plan, const SimulatedPlan& result);
   bool can_pay(double work);
   void pay(const SimulatedPlan& result);

@@ -4,6 +4,7 @@
 
 #include "config/schedule_kinds.hpp"
 #include "cost/state_bytes.hpp"
+#include "cost/state_slices.hpp"
 #include "plan/validate.hpp"
 
 namespace pptrain {
@@ -144,7 +145,7 @@ void ScheduledCost::undo() {
   replaced_stages_.clear();
 }
 
-double ScheduledCost::overrun(int stage, bool again, int zero_stage) const {
+ScheduledCost::Fit ScheduledCost::fit(int stage, bool again, int zero_stage) const {
   const auto s = static_cast<std::size_t>(stage);
   const Held& held = held_[s];
   const Profile& profile = costs_.instance().profile;
@@ -155,11 +156,62 @@ double ScheduledCost::overrun(int stage, bool again, int zero_stage) const {
     const double needed = fixed + holder.samples * per_sample;
     if (needed > holder.memory) worst = std::max(worst, needed / holder.memory - 1.0);
   }
-  return worst;
+  if (worst == 0.0 || !may_have_slices(stage, zero_stage)) return {worst, 1.0};
+  const Fit by_slices = fit_by_slices(stage, again, zero_stage);
+  return by_slices.overrun < worst ? by_slices : Fit{worst, 1.0};
+}
+
+bool ScheduledCost::may_have_slices(int stage, int zero_stage) const {
+  return modes_.unlike_slices && zero_stage > 0 && costs_.kind(stage).has_unlike_slices();
+}
+
+/// The room of a replica for what ZeRO divides, as a part of all of it.
+double ScheduledCost::slice_room(int stage, bool again, int zero_stage, const StageKind::Holder& holder) const {
+  const auto s = static_cast<std::size_t>(stage);
+  const Held& held = held_[s];
+  const double kept = state_bytes_per_parameter(bytes_, zero_stage, infinity).sum();
+  const double divided = state_bytes_per_parameter(bytes_, zero_stage, 1.0).sum() - kept;
+  const double room = holder.memory - kept * held.parameters - costs_.instance().profile.workspace_bytes -
+                      holder.samples * (held.moment[again] + in_flight_[s] * held.stored[again]);
+  return room / (divided * held.parameters);
+}
+
+/// Where slices by room do not fit either, what lacks is what all of them lack together, as a part of their memory, or
+/// what one lacks without any slice.
+ScheduledCost::Fit ScheduledCost::fit_by_slices(int stage, bool again, int zero_stage) const {
+  const StageKind& kind = costs_.kind(stage);
+  std::vector<SliceRoom> rooms;
+  for (const StageKind::Holder& holder : kind.holders)
+    rooms.push_back({holder.replicas, slice_room(stage, again, zero_stage, holder)});
+  if (const auto largest = largest_slice(rooms)) return {0.0, *largest * kind.sharers};
+  const double kept = state_bytes_per_parameter(bytes_, zero_stage, infinity).sum();
+  const double divided = (state_bytes_per_parameter(bytes_, zero_stage, 1.0).sum() - kept) *
+                         held_[static_cast<std::size_t>(stage)].parameters;
+  double memory = 0.0;
+  double lacking = 1.0;
+  double worst = 0.0;
+  for (std::size_t h = 0; h < rooms.size(); ++h) {
+    memory += rooms[h].replicas * kind.holders[h].memory;
+    lacking -= rooms[h].replicas * rooms[h].part;
+    worst = std::max(worst, -rooms[h].part * divided / kind.holders[h].memory);
+  }
+  return {std::max({worst, lacking * divided / memory, 1e-9}), 1.0};
+}
+
+std::vector<Interval> ScheduledCost::slices_of(int stage) const {
+  const StageTerms& terms = terms_[static_cast<std::size_t>(stage)];
+  if (terms.largest_slice == 1.0) return {};
+  const StageKind& kind = costs_.kind(stage);
+  std::vector<double> rooms;
+  for (const int holder : kind.holder_of) {
+    rooms.push_back(slice_room(stage, terms.again, terms.zero_stage, kind.holders[static_cast<std::size_t>(holder)]));
+  }
+  return slices_by_room(rooms);
 }
 
 /// Every stage is filled with the layers of which its device takes most, measured by what layers take on the first
-/// stage (the bound of a fractional knapsack). Where all stages together take less than the model, no division fits.
+/// stage (the bound of a fractional knapsack), or of which its devices take most together where slices of the state
+/// need not be equal. Where all stages together take less than the model, no division fits.
 bool ScheduledCost::may_fit() const {
   const LayerSums& sums = costs_.sums();
   const Profile& profile = costs_.instance().profile;
@@ -180,7 +232,8 @@ bool ScheduledCost::may_fit() const {
     const std::vector<double>& moment = kind.held->moment[again];
     const double least_moment = *std::min_element(moment.begin(), moment.end());
     double least = infinity;  // over the devices of the stage
-    for (const StageKind::Holder& holder : kind.holders) {
+    const bool together = may_have_slices(static_cast<int>(s), strongest_zero());
+    for (const StageKind::Holder& holder : together ? std::vector{kind.mean_holder()} : kind.holders) {
       const double room = holder.memory - profile.workspace_bytes - holder.samples * least_moment;
       double most = 0.0;  // over the layers: the first stage's bytes for one of this device
       for (const auto& [layer, count] : layers) {
@@ -197,7 +250,7 @@ bool ScheduledCost::may_fit() const {
 }
 
 bool ScheduledCost::computes_again(int stage) const {
-  if (modes_.recompute == RecomputeRule::needed) return overrun(stage, false, strongest_zero()) > 0.0;
+  if (modes_.recompute == RecomputeRule::needed) return fit(stage, false, strongest_zero()).overrun > 0.0;
   return modes_.recompute == RecomputeRule::full;
 }
 
@@ -207,25 +260,26 @@ Recompute ScheduledCost::recompute_of(int stage) const {
 }
 
 /// Sums of gradients of so many parameters that follow the last W.
-double ScheduledCost::seconds_left(const StageKind& kind, double parameters, int zero_stage) const {
+double ScheduledCost::seconds_left(const StageKind& kind, double parameters, const StageTerms& terms) const {
   const double bytes = bytes_.sent() * parameters;
-  return zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(bytes);
+  return terms.zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(terms.largest_slice * bytes);
 }
 
 /// Seconds of a micro-batch on a stage: work, or what ZeRO sums after every W, or gathers for F and for B, where that
 /// is more. F ends with the layer that B begins with, and the other way round, and may keep what it has gathered.
-double ScheduledCost::seconds_each(int stage, bool again, int zero_stage) const {
+double ScheduledCost::seconds_each(int stage, const StageTerms& terms) const {
   const StageKind& kind = costs_.kind(stage);
   const Held& held = held_[static_cast<std::size_t>(stage)];
-  double each = held.work[again];
-  if (zero_stage >= 2) each = std::max(each, 0.5 * kind.ring.seconds(bytes_.sent() * held.parameters));
+  double each = held.work[terms.again];
+  if (terms.zero_stage >= 2)
+    each = std::max(each, 0.5 * kind.ring.seconds(terms.largest_slice * bytes_.sent() * held.parameters));
   // Chunks may keep what they have gathered from one task to the next.
-  if (zero_stage >= 3 && per_stage_ == 1) {
+  if (terms.zero_stage >= 3 && per_stage_ == 1) {
     const Interval& layers = chunks_[static_cast<std::size_t>(stage)];
     const auto begin = static_cast<int>(layers.begin);
     const auto end = static_cast<int>(layers.end);
     const double kept = costs_.sums().parameters(begin, begin + 1) + costs_.sums().parameters(end - 1, end);
-    const double bytes = bytes_.weight * (held.parameters - 0.5 * kept / kind.tensor);
+    const double bytes = terms.largest_slice * bytes_.weight * (held.parameters - 0.5 * kept / kind.tensor);
     each = std::max({each, kind.ring.seconds(bytes), 2.0 * costs_.gather_per_byte(stage) * bytes});
   }
   return each;
@@ -239,17 +293,19 @@ void ScheduledCost::set_terms(int stage, StageTerms& terms) const {
   const auto end = static_cast<std::size_t>(first.end);
   terms.again = computes_again(stage);
   terms.zero_stage = modes_.zero_stage;
-  terms.overrun = overrun(stage, terms.again, terms.zero_stage);
-  while (terms.overrun > 0.0 && terms.zero_stage < strongest_zero()) {
-    terms.overrun = overrun(stage, terms.again, ++terms.zero_stage);
+  Fit fits = fit(stage, terms.again, terms.zero_stage);
+  while (fits.overrun > 0.0 && terms.zero_stage < strongest_zero()) {
+    fits = fit(stage, terms.again, ++terms.zero_stage);
   }
+  terms.overrun = fits.overrun;
+  terms.largest_slice = fits.largest_slice;
   const PassSeconds pass =
       kind.least[mode(terms.again)]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
   const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
-  terms.left = seconds_left(kind, parameters / kind.tensor, terms.zero_stage);
+  terms.left = seconds_left(kind, parameters / kind.tensor, terms);
   // W of any chunk may be the last where B and W are apart.
-  const double least_left = split_ ? seconds_left(kind, held.least_parameters, terms.zero_stage) : terms.left;
-  terms.work = micro_batches_ * seconds_each(stage, terms.again, terms.zero_stage) + least_left;
+  const double least_left = split_ ? seconds_left(kind, held.least_parameters, terms) : terms.left;
+  terms.work = micro_batches_ * seconds_each(stage, terms) + least_left;
   terms.last_backward = micro_batches_ * (held.work[terms.again] - (split_ ? held.weight : 0.0));
   const double cut = costs_.cut_seconds(stage, first.end);
   terms.forward = pass.forward + cut;
@@ -259,7 +315,8 @@ void ScheduledCost::set_terms(int stage, StageTerms& terms) const {
   terms.begun = terms.handed = 0.0;
   if (terms.zero_stage == 1 || terms.zero_stage == 2) {
     // Weights begin to come while the step before still updates others; F of the last layer is behind them all.
-    const double come = costs_.gather_per_byte(stage) * bytes_.weight * parameters / kind.tensor - terms.update;
+    const double gathered = terms.largest_slice * bytes_.weight * parameters / kind.tensor;
+    const double come = costs_.gather_per_byte(stage) * gathered - terms.update;
     const auto last_layer = static_cast<int>(end) - 1;
     const PassSums& slowest = *kind.times[mode(terms.again)];
     const double before_last = slowest.of(static_cast<int>(begin), last_layer).forward;

@@ -59,6 +59,8 @@ class ScheduledCost {
   int zero_stage_of(int stage) const { return terms_[static_cast<std::size_t>(stage)].zero_stage; }
   /// What a stage recomputes with the chunks that were costed last.
   Recompute recompute_of(int stage) const;
+  /// The slices of what ZeRO divides on a stage with the chunks that were costed last; empty: equal ones.
+  std::vector<Interval> slices_of(int stage) const;
 
  private:
   /// What a chunk costs, or the chunks of a stage together.
@@ -78,6 +80,7 @@ class ScheduledCost {
     bool again = false;  ///< whether F is computed again
     int zero_stage = 0;
     double overrun = 0.0;
+    double largest_slice = 1.0;  ///< of what ZeRO divides, as a multiple of an equal one
     double work = 0.0;           ///< all micro-batches on it, and what is left behind them
     double last_backward = 0.0;  ///< until its last B ends, once it has begun
     double forward = 0.0;        ///< F of its first chunk, and the cut behind it
@@ -121,13 +124,21 @@ class ScheduledCost {
   double path_seconds() const;
   ChunkPass pass_of(int chunk, const std::vector<Interval>& chunks) const;
   double state_bytes(int stage, int zero_stage) const;
-  double overrun(int stage, bool again, int zero_stage) const;
+  /// Whether a stage fits, and by which slices of what ZeRO divides.
+  struct Fit {
+    double overrun = 0.0;
+    double largest_slice = 1.0;
+  };
+  Fit fit(int stage, bool again, int zero_stage) const;
+  bool may_have_slices(int stage, int zero_stage) const;
+  Fit fit_by_slices(int stage, bool again, int zero_stage) const;
+  double slice_room(int stage, bool again, int zero_stage, const StageKind::Holder& holder) const;
   int strongest_zero() const;
   const std::vector<double>& stored_sums(int stage, bool again) const;
   bool computes_again(int stage) const;
   std::size_t mode(bool again) const;
-  double seconds_left(const StageKind& kind, double parameters, int zero_stage) const;
-  double seconds_each(int stage, bool again, int zero_stage) const;
+  double seconds_left(const StageKind& kind, double parameters, const StageTerms& terms) const;
+  double seconds_each(int stage, const StageTerms& terms) const;
 
   const FrameCosts& costs_;
   FrameModes modes_;

@@ -36,7 +36,7 @@ bool alike(const Plan& a, const Plan& b) {
          std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(),
                     [](const Stage& x, const Stage& y) {
                       return x.zero_stage == y.zero_stage && x.zero_groups == y.zero_groups &&
-                             x.recompute == y.recompute && x.offload == y.offload;
+                             x.zero_slices == y.zero_slices && x.recompute == y.recompute && x.offload == y.offload;
                     });
 }
 

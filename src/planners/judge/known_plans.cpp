@@ -48,6 +48,7 @@ void append_modes(Key& key, const Stage& stage) {
   append(key, stage.layers);
   append(key, stage.shards);
   append(key, stage.zero_groups);
+  append(key, stage.zero_slices);
   key.insert(key.end(), {static_cast<std::int64_t>(stage.recompute), stage.zero_stage, stage.offload,
                          stage.offload_activations, std::ssize(stage.blocks)});
   for (const Block& block : stage.blocks) append(key, block);

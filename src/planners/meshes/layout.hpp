@@ -13,7 +13,7 @@ namespace pptrain {
 struct StageLayout {
   std::vector<ReplicaGroup> replicas;  ///< distinct ones; `samples` is not set
   std::vector<ReplicaSum> sums;        ///< between the replicas of each shard, distinct ones
-  int sharers = 1;                     ///< the fewest replicas that divide what ZeRO divides
+  double sharers = 1.0;                ///< the fewest replicas that divide what ZeRO divides
   std::vector<Link> next_links;        ///< to the next stage, distinct ones
   double memory = 0.0;                 ///< of the smallest device
   bool operator==(const StageLayout& other) const;

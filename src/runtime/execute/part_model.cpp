@@ -24,7 +24,8 @@ PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRo
   const Interval group = role.mesh.sharding_group_of(role.replica);
   in_first_group_ = group.begin == 0;
   store_.allocate(device.arena, device.backend.kernels, device.type,
-                  {role.mesh.zero_stage, role.replica - static_cast<int>(group.begin), static_cast<int>(group.size())});
+                  {role.mesh.zero_stage, role.replica - static_cast<int>(group.begin), static_cast<int>(group.size()),
+                   role.mesh.zero_slices});
 }
 
 std::int64_t PartModel::first_layer(ChunkId chunk) const {

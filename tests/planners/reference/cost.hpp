@@ -49,14 +49,17 @@ struct Part {
   std::vector<Interval> samples;               ///< per replica
   std::vector<double> loads;                   ///< per member, in loads of an even shard
   std::vector<Interval> groups = {};           ///< of replicas that divide what ZeRO divides
+  std::vector<Interval> slices = {};           ///< of each replica, where they are not equal
 
   int num_replicas() const { return static_cast<int>(devices.size()); }
   int degree() const { return static_cast<int>(devices[0].size()); }
   double num_samples(int replica) const { return static_cast<double>(samples[replica].size()); }
   /// Shard `shard` of these replicas.
   std::vector<DeviceId> shard_group(int shard, Interval replicas) const;
-  /// Replicas that share the state with this one, itself included.
+  /// Replicas that share the state with this one, itself included, if each had as much as this one.
   double sharers(int replica) const;
+  /// The largest slice of the state, in equal ones.
+  double largest_slice() const;
 };
 std::vector<Part> parts_of(const Stage& stage);
 

@@ -43,6 +43,7 @@ Part part_of_layer(const Stage& stage, std::int64_t layer) {
     part.loads = loads_of(block.shards, block.tensor_parallel);
   }
   if (part.degree() == 1) part.pattern = "replicate";
+  part.slices = stage.zero_slices;
   part.groups = stage.zero_groups;
   if (part.groups.empty()) part.groups = {{0, part.num_replicas()}};
   return part;
@@ -57,10 +58,20 @@ std::vector<DeviceId> Part::shard_group(int shard, Interval replicas) const {
 }
 
 double Part::sharers(int replica) const {
+  if (!slices.empty()) {
+    return static_cast<double>(slices.back().end) /
+           static_cast<double>(slices[static_cast<std::size_t>(replica)].size());
+  }
   for (const Interval& group : groups) {
     if (group.contains(replica)) return static_cast<double>(group.size());
   }
   return 1.0;
+}
+
+double Part::largest_slice() const {
+  double largest = 1.0;
+  for (int r = 0; r < num_replicas() && !slices.empty(); ++r) largest = std::max(largest, num_replicas() / sharers(r));
+  return largest;
 }
 
 double sum_over_replicas(const Cluster& cluster, const Part& part, int shard, double bytes) {
@@ -70,7 +81,7 @@ double sum_over_replicas(const Cluster& cluster, const Part& part, int shard, do
   std::vector<DeviceId> first;
   for (const Interval& group : part.groups) {
     const std::vector<DeviceId> devices = part.shard_group(shard, group);
-    within = std::max(within, all_reduce(cluster, devices, bytes));
+    within = std::max(within, all_reduce(cluster, devices, part.largest_slice() * bytes));
     fewest = std::min(fewest, static_cast<double>(devices.size()));
     first.push_back(devices[0]);
     nodes.insert(cluster.node_of(devices[0]));

@@ -101,7 +101,14 @@ void divide_differently(const RandomInstance& instance, Choices& choices, Plan& 
       if (choices.one_in(3)) add_block(instance, choices, stage, layer, plan.micro_batch_size);
     }
     const auto groups = static_cast<int>(1 + stage.layers[0].size() % stage.replicas);
-    if (stage.zero_stage > 0 && stage.blocks.empty()) stage.zero_groups = even_division(stage.replicas, groups);
+    if (stage.zero_stage == 0 || !stage.blocks.empty()) continue;
+    if (groups > 1) {
+      stage.zero_groups = even_division(stage.replicas, groups);
+    } else {
+      // The last replica has twice as much as each of the others.
+      stage.zero_slices = even_division(stage.replicas, stage.replicas);
+      ++stage.zero_slices.back().end;
+    }
   }
 }
 

@@ -62,7 +62,7 @@ double gather_seconds(const Profile& profile, const Cluster& cluster, const Part
   for (int shard = 0; shard < part.degree(); ++shard) {
     const double bytes = part.loads[shard] * profile.bytes_per_parameter.weight * parameters / part.degree();
     for (const Interval& group : part.groups) {
-      largest = std::max(largest, all_gather(cluster, part.shard_group(shard, group), bytes));
+      largest = std::max(largest, all_gather(cluster, part.shard_group(shard, group), part.largest_slice() * bytes));
     }
   }
   return largest;
