@@ -49,26 +49,32 @@ bool lacks_memory(const Cluster& cluster, const Stage& stage, const std::vector<
 
 }  // namespace
 
-/// Rooms are filled in ascending order, for as long as they are smaller than an equal part of what is left.
-std::optional<double> largest_slice(std::vector<SliceRoom> rooms) {
-  std::sort(rooms.begin(), rooms.end(), [](const SliceRoom& a, const SliceRoom& b) { return a.part < b.part; });
-  if (rooms.front().part <= 0.0) return std::nullopt;
-  int replicas = 0;
-  for (const SliceRoom& room : rooms) replicas += room.replicas;
-  double left = 1.0;
-  for (const SliceRoom& room : rooms) {
+/// Replicas with less room than an equal part of what is left fill it and leave more for the others, until all others
+/// have room for an equal part.
+std::optional<double> largest_slice(const std::vector<SliceRoom>& rooms) {
+  for (double filled = 0.0;;) {
+    double left = 1.0;
+    int replicas = 0;
+    for (const SliceRoom& room : rooms) {
+      if (room.part <= 0.0) return std::nullopt;
+      if (room.part <= filled) left -= room.replicas * room.part;
+      if (room.part > filled) replicas += room.replicas;
+    }
+    if (replicas == 0) return left <= 0.0 ? std::optional(filled) : std::nullopt;
     const double equal = left / replicas;
-    if (room.part >= equal) return equal;
-    left -= room.replicas * room.part;
-    replicas -= room.replicas;
+    double least = infinity;
+    for (const SliceRoom& room : rooms) {
+      if (room.part > filled) least = std::min(least, room.part);
+    }
+    if (least >= equal) return equal;
+    filled = least;
   }
-  return std::nullopt;
 }
 
 std::vector<Interval> slices_by_room(const std::vector<double>& rooms) {
   std::vector<SliceRoom> each;
   for (const double room : rooms) each.push_back({1, room});
-  const std::optional<double> largest = largest_slice(std::move(each));
+  const std::optional<double> largest = largest_slice(each);
   if (!largest) return {};
   const auto whole = static_cast<std::int64_t>(rooms.size()) * slice_units;
   std::vector<std::int64_t> sizes;

@@ -15,7 +15,7 @@ struct SliceRoom {
 
 /// The largest slice, as a part of the whole, where slices are as equal as the rooms allow; nothing where the rooms
 /// together are less than the whole, or a replica has none.
-std::optional<double> largest_slice(std::vector<SliceRoom> rooms);
+std::optional<double> largest_slice(const std::vector<SliceRoom>& rooms);
 
 /// That division, of a whole of `slice_units` for each replica, by the room of each as a part of the whole; nothing
 /// where there is none.

@@ -4,7 +4,6 @@
 
 #include "config/schedule_kinds.hpp"
 #include "cost/state_bytes.hpp"
-#include "cost/state_slices.hpp"
 #include "plan/validate.hpp"
 
 namespace pptrain {
@@ -44,14 +43,13 @@ ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& sche
     stage_of_.push_back(stage_of_chunk(schedule.name, stages, c));
     chunks_of_[static_cast<std::size_t>(stage_of_.back())].push_back(c);
   }
+  for (int zero_stage = 0; zero_stage < static_cast<int>(state_.size()); ++zero_stage) {
+    const double kept = state_bytes_per_parameter(bytes_, zero_stage, infinity).sum();
+    state_[static_cast<std::size_t>(zero_stage)] = {kept, bytes_.weight + bytes_.gradient + bytes_.optimizer - kept};
+  }
   chunks_.resize(stage_of_.size());
   passes_.resize(stage_of_.size());
   parts_.resize(stage_of_.size());
-}
-
-/// What a member of a stage holds of the state of a parameter.
-double ScheduledCost::state_bytes(int stage, int zero_stage) const {
-  return state_bytes_per_parameter(bytes_, zero_stage, costs_.kind(stage).sharers).sum();
 }
 
 /// Gathers of whole chunks are too many for ZeRO stage 3 to pay on some stages alone.
@@ -143,110 +141,6 @@ void ScheduledCost::undo() {
   }
   replaced_parts_.clear();
   replaced_stages_.clear();
-}
-
-ScheduledCost::Fit ScheduledCost::fit(int stage, bool again, int zero_stage) const {
-  const auto s = static_cast<std::size_t>(stage);
-  const Held& held = held_[s];
-  const Profile& profile = costs_.instance().profile;
-  const double fixed = state_bytes(stage, zero_stage) * held.parameters + profile.workspace_bytes;
-  const double per_sample = held.moment[again] + in_flight_[s] * held.stored[again];
-  double worst = 0.0;
-  for (const StageKind::Holder& holder : costs_.kind(stage).holders) {
-    const double needed = fixed + holder.samples * per_sample;
-    if (needed > holder.memory) worst = std::max(worst, needed / holder.memory - 1.0);
-  }
-  if (worst == 0.0 || !may_have_slices(stage, zero_stage)) return {worst, 1.0};
-  const Fit by_slices = fit_by_slices(stage, again, zero_stage);
-  return by_slices.overrun < worst ? by_slices : Fit{worst, 1.0};
-}
-
-bool ScheduledCost::may_have_slices(int stage, int zero_stage) const {
-  return modes_.unlike_slices && zero_stage > 0 && costs_.kind(stage).has_unlike_slices();
-}
-
-/// The room of a replica for what ZeRO divides, as a part of all of it.
-double ScheduledCost::slice_room(int stage, bool again, int zero_stage, const StageKind::Holder& holder) const {
-  const auto s = static_cast<std::size_t>(stage);
-  const Held& held = held_[s];
-  const double kept = state_bytes_per_parameter(bytes_, zero_stage, infinity).sum();
-  const double divided = state_bytes_per_parameter(bytes_, zero_stage, 1.0).sum() - kept;
-  const double room = holder.memory - kept * held.parameters - costs_.instance().profile.workspace_bytes -
-                      holder.samples * (held.moment[again] + in_flight_[s] * held.stored[again]);
-  return room / (divided * held.parameters);
-}
-
-/// Where slices by room do not fit either, what lacks is what all of them lack together, as a part of their memory, or
-/// what one lacks without any slice.
-ScheduledCost::Fit ScheduledCost::fit_by_slices(int stage, bool again, int zero_stage) const {
-  const StageKind& kind = costs_.kind(stage);
-  std::vector<SliceRoom> rooms;
-  for (const StageKind::Holder& holder : kind.holders)
-    rooms.push_back({holder.replicas, slice_room(stage, again, zero_stage, holder)});
-  if (const auto largest = largest_slice(rooms)) return {0.0, *largest * kind.sharers};
-  const double kept = state_bytes_per_parameter(bytes_, zero_stage, infinity).sum();
-  const double divided = (state_bytes_per_parameter(bytes_, zero_stage, 1.0).sum() - kept) *
-                         held_[static_cast<std::size_t>(stage)].parameters;
-  double memory = 0.0;
-  double lacking = 1.0;
-  double worst = 0.0;
-  for (std::size_t h = 0; h < rooms.size(); ++h) {
-    memory += rooms[h].replicas * kind.holders[h].memory;
-    lacking -= rooms[h].replicas * rooms[h].part;
-    worst = std::max(worst, -rooms[h].part * divided / kind.holders[h].memory);
-  }
-  return {std::max({worst, lacking * divided / memory, 1e-9}), 1.0};
-}
-
-std::vector<Interval> ScheduledCost::slices_of(int stage) const {
-  const StageTerms& terms = terms_[static_cast<std::size_t>(stage)];
-  if (terms.largest_slice == 1.0) return {};
-  const StageKind& kind = costs_.kind(stage);
-  std::vector<double> rooms;
-  for (const int holder : kind.holder_of) {
-    rooms.push_back(slice_room(stage, terms.again, terms.zero_stage, kind.holders[static_cast<std::size_t>(holder)]));
-  }
-  return slices_by_room(rooms);
-}
-
-/// Every stage is filled with the layers of which its device takes most, measured by what layers take on the first
-/// stage (the bound of a fractional knapsack), or of which its devices take most together where slices of the state
-/// need not be equal. Where all stages together take less than the model, no division fits.
-bool ScheduledCost::may_fit() const {
-  const LayerSums& sums = costs_.sums();
-  const Profile& profile = costs_.instance().profile;
-  const bool again = modes_.recompute == RecomputeRule::full || modes_.recompute == RecomputeRule::needed;
-  const auto bytes = [&](std::size_t stage, const StageKind::Holder& holder, int layer) {
-    const std::vector<double>& stored = stored_sums(static_cast<int>(stage), again);
-    const auto l = static_cast<std::size_t>(layer);
-    return state_bytes(static_cast<int>(stage), strongest_zero()) * sums.parameters(layer, layer + 1) /
-               costs_.kind(static_cast<int>(stage)).tensor +
-           holder.samples * in_flight_[stage] * (stored[l + 1] - stored[l]);
-  };
-  const std::vector<std::pair<int, int>>& layers = costs_.tables().unlike_layers();
-  const StageKind::Holder& measure = costs_.kind(0).holders.front();
-  double model = 0.0;
-  for (const auto& [layer, count] : layers) model += count * bytes(0, measure, layer);
-  for (std::size_t s = 0; s < in_flight_.size(); ++s) {
-    const StageKind& kind = costs_.kind(static_cast<int>(s));
-    const std::vector<double>& moment = kind.held->moment[again];
-    const double least_moment = *std::min_element(moment.begin(), moment.end());
-    double least = infinity;  // over the devices of the stage
-    const bool together = may_have_slices(static_cast<int>(s), strongest_zero());
-    for (const StageKind::Holder& holder : together ? std::vector{kind.mean_holder()} : kind.holders) {
-      const double room = holder.memory - profile.workspace_bytes - holder.samples * least_moment;
-      double most = 0.0;  // over the layers: the first stage's bytes for one of this device
-      for (const auto& [layer, count] : layers) {
-        const double needed = bytes(s, holder, layer);
-        const double measured = bytes(0, measure, layer);
-        if (measured > 0.0) most = std::max(most, needed > 0.0 ? measured / needed : infinity);
-      }
-      least = std::min(least, room * most);
-    }
-    model -= std::max(0.0, least);
-    if (model <= 0.0) return true;
-  }
-  return model <= 1e-9 * costs_.kind(0).holders.front().memory;
 }
 
 bool ScheduledCost::computes_again(int stage) const {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "base/infinity.hpp"
+#include "cost/state_slices.hpp"
 #include "planners/frames/frame_costs.hpp"
 
 namespace pptrain {
@@ -112,6 +114,23 @@ class ScheduledCost {
     double cut = 0.0;       ///< one way
   };
 
+  /// Whether a stage fits, and by which slices of what ZeRO divides.
+  struct Fit {
+    double overrun = 0.0;
+    double largest_slice = 1.0;
+  };
+  /// Bytes of a device beside its state of the model.
+  struct BesideState {
+    double fixed = 0.0;
+    double per_sample = 0.0;
+    double bytes(double samples) const { return fixed + samples * per_sample; }
+  };
+  /// Bytes of the state of a parameter.
+  struct State {
+    double kept = 0.0;     ///< what every replica has
+    double divided = 0.0;  ///< what ZeRO divides
+  };
+
   /// Brings what is kept of stages up to date for these chunks.
   void hold(const std::vector<Interval>& chunks);
   // Results are written where they stay: copies of what was just written make processors wait.
@@ -124,15 +143,13 @@ class ScheduledCost {
   double path_seconds() const;
   ChunkPass pass_of(int chunk, const std::vector<Interval>& chunks) const;
   double state_bytes(int stage, int zero_stage) const;
-  /// Whether a stage fits, and by which slices of what ZeRO divides.
-  struct Fit {
-    double overrun = 0.0;
-    double largest_slice = 1.0;
-  };
   Fit fit(int stage, bool again, int zero_stage) const;
   bool may_have_slices(int stage, int zero_stage) const;
-  Fit fit_by_slices(int stage, bool again, int zero_stage) const;
-  double slice_room(int stage, bool again, int zero_stage, const StageKind::Holder& holder) const;
+  Fit fit_by_slices(int stage, const BesideState& beside, int zero_stage) const;
+  BesideState beside_state(int stage, bool again) const;
+  double least_bytes(int stage, const StageKind::Holder& holder, int layer) const;
+  double most_measured(int stage, const StageKind::Holder& holder, const StageKind::Holder& measure) const;
+  bool may_compute_again() const;
   int strongest_zero() const;
   const std::vector<double>& stored_sums(int stage, bool again) const;
   bool computes_again(int stage) const;
@@ -143,6 +160,8 @@ class ScheduledCost {
   const FrameCosts& costs_;
   FrameModes modes_;
   BytesPerParameter bytes_;
+  std::array<State, 4> state_;                 // by ZeRO stage
+  mutable std::vector<SliceRoom> rooms_ = {};  // of the holders of a stage, while it is looked at
   double micro_batches_;
   bool split_;  // whether B and W are apart
   int per_stage_;
