@@ -274,8 +274,8 @@ void run_profile(const Options& options) {
   const Model model = build_model_of(config);
   const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
   const Machine machine = find_machine(MPI_COMM_WORLD, waiter, job, config, device);
-  const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
-  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
+  const JobSetup setup = {MPI_COMM_WORLD, waiter, job, config, model, machine, device};
+  const Profile profile = obtain_profile(setup, named_plan(setup));
   if (rank_in(MPI_COMM_WORLD) == 0) deliver(write_profile(profile), options.output);
 }
 
@@ -299,8 +299,8 @@ void run_plan(const Options& options) {
   const RankDevice device = find_device(MPI_COMM_WORLD, waiter, job, config);
   Machine machine = find_machine(MPI_COMM_WORLD, waiter, job, config, device);
   set_prices(options.prices, machine.cluster);
-  const std::optional<Plan> named = named_plan(MPI_COMM_WORLD, waiter, config, model, machine);
-  const Profile profile = obtain_profile(MPI_COMM_WORLD, waiter, job, config, model, machine, named, device);
+  const JobSetup setup = {MPI_COMM_WORLD, waiter, job, config, model, machine, device};
+  const Profile profile = obtain_profile(setup, named_plan(setup));
   const Instance instance = {profile, machine.cluster, config.planned_batch_size(), ties_of(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;

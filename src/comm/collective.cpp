@@ -126,14 +126,21 @@ struct BroadcastTree {
   }
 };
 
-/// Takes one message of a broadcast from the rank before and hands it on.
-void pass_on(MPI_Comm comm, const BroadcastTree& tree, void* data, int count, MPI_Datatype type, int tag,
-             Waiter& waiter) {
+/// One message of a broadcast.
+struct Passed {
+  void* data;
+  int count;
+  MPI_Datatype type;
+  int tag;
+};
+
+/// Takes a message from the rank before and hands it on.
+void pass_on(MPI_Comm comm, const BroadcastTree& tree, const Passed& m, Waiter& waiter) {
   Messages coming;
-  if (tree.before) MPI_Irecv(data, count, type, *tree.before, tag, comm, coming.add(*tree.before));
+  if (tree.before) MPI_Irecv(m.data, m.count, m.type, *tree.before, m.tag, comm, coming.add(*tree.before));
   wait(coming, waiter, "broadcast from rank 0");
   Messages going;
-  for (const int rank : tree.behind) MPI_Isend(data, count, type, rank, tag, comm, going.add(rank));
+  for (const int rank : tree.behind) MPI_Isend(m.data, m.count, m.type, rank, m.tag, comm, going.add(rank));
   wait(going, waiter, "broadcast from rank 0");
 }
 
@@ -157,11 +164,11 @@ void quiet_barrier(MPI_Comm comm, Waiter& waiter) {
 std::string broadcast(MPI_Comm comm, const std::string& text, Waiter& waiter) {
   const BroadcastTree tree(comm);
   unsigned long long length = text.size();
-  pass_on(comm, tree, &length, 1, MPI_UNSIGNED_LONG_LONG, passed_length_tag, waiter);
+  pass_on(comm, tree, {&length, 1, MPI_UNSIGNED_LONG_LONG, passed_length_tag}, waiter);
   std::string result = text;
   result.resize(length);
   for_pieces(length, [&](std::size_t offset, int count) {
-    pass_on(comm, tree, result.data() + offset, count, MPI_CHAR, passed_text_tag, waiter);
+    pass_on(comm, tree, {result.data() + offset, count, MPI_CHAR, passed_text_tag}, waiter);
   });
   return result;
 }

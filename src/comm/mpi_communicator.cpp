@@ -42,12 +42,8 @@ class MessagesOfGroup final : public Pending {
 }  // namespace
 
 MpiCommunicator::MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name,
-                                 Arena& arena, Waiter& waiter, std::size_t most_bytes)
-    : comm_(MpiComm::group(parent, members, tag)),
-      name_(std::move(name)),
-      arena_(arena),
-      waiter_(waiter),
-      most_bytes_(most_bytes) {
+                                 Arena& arena, Waiter& waiter)
+    : comm_(MpiComm::group(parent, members, tag)), name_(std::move(name)), arena_(arena), waiter_(waiter) {
   rank_ = comm_.rank();
   size_ = comm_.size();
 }
@@ -60,7 +56,7 @@ int MpiCommunicator::next_tag() {
 template <class T>
 void MpiCommunicator::run(Reduction reduction, T* data, std::size_t n) {
   if (size_ == 1) return;
-  OrderedAllReduce<T> operation(comm_.get(), arena_, reduction, data, n, next_tag(), most_bytes_);
+  OrderedAllReduce<T> operation(next_channel(), arena_, reduction, data, n);
   waiter_.wait(operation, [this] { return name_; });
 }
 
@@ -69,19 +65,18 @@ template void MpiCommunicator::run(Reduction, double*, std::size_t);
 
 template <class T>
 PendingPtr MpiCommunicator::start_sum(T* data, std::size_t n) {
-  return std::make_unique<OrderedAllReduce<T>>(comm_.get(), arena_, Reduction::sum, data, n, next_tag(), most_bytes_);
+  return std::make_unique<OrderedAllReduce<T>>(next_channel(), arena_, Reduction::sum, data, n);
 }
 
 template <class T>
 PendingPtr MpiCommunicator::start_half(Halves half, T* data, const std::vector<Interval>& slices) {
-  return std::make_unique<OrderedAllReduce<T>>(comm_.get(), arena_, half, data, slices, next_tag(), most_bytes_);
+  return std::make_unique<OrderedAllReduce<T>>(next_channel(), arena_, half, data, slices);
 }
 
 PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) { return start_sum(data, n); }
 
 PendingPtr MpiCommunicator::start_all_reduce_max(float* data, std::size_t n) {
-  return std::make_unique<OrderedAllReduce<float>>(comm_.get(), arena_, Reduction::max, data, n, next_tag(),
-                                                   most_bytes_);
+  return std::make_unique<OrderedAllReduce<float>>(next_channel(), arena_, Reduction::max, data, n);
 }
 
 PendingPtr MpiCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {

@@ -14,10 +14,12 @@ namespace pptrain {
 class MpiCommunicator final : public Communicator {
  public:
   /// `members` are ranks of `parent` in the order of the group. Collective over the members.
-  /// `name` and the waiter serve messages of a timeout; `tag` tells groups made at once apart. Longer messages than
-  /// `most_bytes` travel in pieces.
+  /// `name` and the waiter serve messages of a timeout; `tag` tells groups made at once apart.
   MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name, Arena& arena,
-                  Waiter& waiter, std::size_t most_bytes = most_message_bytes);
+                  Waiter& waiter);
+
+  /// Messages of more bytes travel in pieces from now on, on all members.
+  void set_most_bytes(std::size_t bytes) { most_bytes_ = bytes; }
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
@@ -48,12 +50,13 @@ class MpiCommunicator final : public Communicator {
   template <class T>
   PendingPtr start_half(Halves half, T* data, const std::vector<Interval>& slices);
   int next_tag();
+  Channel next_channel() { return {comm_.get(), next_tag(), most_bytes_}; }
 
   MpiComm comm_;
   std::string name_;
   Arena& arena_;
   Waiter& waiter_;
-  std::size_t most_bytes_;
+  std::size_t most_bytes_ = most_message_bytes;
   int rank_ = 0;
   int size_ = 1;
   int sequence_ = 0;

@@ -31,11 +31,10 @@ void sum_in_fp32(int members, const ContributionOf& contribution, BFloat16* tota
 }  // namespace
 
 template <class T>
-OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag,
-                                      std::size_t most_bytes)
-    : comm_(comm), reduction_(reduction), data_(data), tag_(tag), messages_(most_bytes) {
-  MPI_Comm_rank(comm, &rank_);
-  MPI_Comm_size(comm, &size_);
+OrderedAllReduce<T>::OrderedAllReduce(const Channel& channel, Arena& arena, Reduction reduction, T* data, std::size_t n)
+    : comm_(channel.comm), reduction_(reduction), data_(data), tag_(channel.tag), messages_(channel.most_bytes) {
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &size_);
   if (size_ == 1 || n == 0) {
     phase_ = Phase::ended;
     return;
@@ -47,16 +46,16 @@ OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction red
 }
 
 template <class T>
-OrderedAllReduce<T>::OrderedAllReduce(MPI_Comm comm, Arena& arena, Halves halves, T* data, std::vector<Interval> slices,
-                                      int tag, std::size_t most_bytes)
-    : comm_(comm),
+OrderedAllReduce<T>::OrderedAllReduce(const Channel& channel, Arena& arena, Halves halves, T* data,
+                                      std::vector<Interval> slices)
+    : comm_(channel.comm),
       reduction_(Reduction::sum),
       data_(data),
-      tag_(tag),
+      tag_(channel.tag),
       slices_(std::move(slices)),
-      messages_(most_bytes) {
-  MPI_Comm_rank(comm, &rank_);
-  MPI_Comm_size(comm, &size_);
+      messages_(channel.most_bytes) {
+  MPI_Comm_rank(comm_, &rank_);
+  MPI_Comm_size(comm_, &size_);
   shares_ = halves != Halves::reduce_scatter;
   if (size_ == 1) {
     phase_ = Phase::ended;

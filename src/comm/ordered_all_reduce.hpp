@@ -18,6 +18,13 @@ enum class Reduction { sum, max };
 /// Which halves of an all-reduce are run: each member reduces its slice, then sends it to all.
 enum class Halves { both, reduce_scatter, all_gather };
 
+/// What the messages of one collective go over: the next tag is its own too.
+struct Channel {
+  MPI_Comm comm;
+  int tag;
+  std::size_t most_bytes;  ///< longer messages travel in pieces
+};
+
 /// All-reduce whose result does not depend on the order of arrival: member k owns slice k, adds
 /// what all members hold of it in member order, and sends the result to all. Each member sends
 /// 2 (n-1)/n of the data, the least possible (AMP Eq. 3). Short vectors are exchanged whole, in one
@@ -28,12 +35,9 @@ enum class Halves { both, reduce_scatter, all_gather };
 template <class T>
 class OrderedAllReduce final : public Pending {
  public:
-  /// Messages travel in pieces of `most_bytes`.
-  OrderedAllReduce(MPI_Comm comm, Arena& arena, Reduction reduction, T* data, std::size_t n, int tag,
-                   std::size_t most_bytes);
+  OrderedAllReduce(const Channel& channel, Arena& arena, Reduction reduction, T* data, std::size_t n);
   /// Member k's slice of the data is slices[k]. After a reduce-scatter the rest of the data is what it was.
-  OrderedAllReduce(MPI_Comm comm, Arena& arena, Halves halves, T* data, std::vector<Interval> slices, int tag,
-                   std::size_t most_bytes);
+  OrderedAllReduce(const Channel& channel, Arena& arena, Halves halves, T* data, std::vector<Interval> slices);
 
   bool test() override;
   std::string missing() const override;

@@ -23,18 +23,27 @@ PublishedModel gpt(const std::string& name, const std::string& source, int layer
           .tokens = gpt_tokens};
 }
 
+struct EncoderDecoder {
+  int layers = 0;  ///< of each of both
+  int hidden = 0;
+  int heads = 0;
+  int vocabulary = 0;
+  std::int64_t source_tokens = 0;
+  std::int64_t target_tokens = 0;
+};
+
 /// T5 1.0: encoder and decoder of equal depth, ReLU, one table of tokens for both and the output.
-PublishedModel encoder_decoder(const std::string& name, const std::string& source, int layers, int hidden, int heads,
-                               int vocabulary, std::int64_t source_tokens, std::int64_t target_tokens) {
+PublishedModel encoder_decoder(const std::string& name, const std::string& source, const EncoderDecoder& sizes) {
   return {.name = name,
           .source = source,
           .description = fmt::format(R"({{"model_type": "t5", "num_layers": {0}, "num_decoder_layers": {0},
                                          "d_model": {1}, "d_ff": {2}, "d_kv": {3}, "num_heads": {4}, "vocab_size": {5},
                                          "feed_forward_proj": "relu", "tie_word_embeddings": true,
                                          "decoder_start_token_id": 0, "pad_token_id": 0}})",
-                                     layers, hidden, 4 * hidden, hidden / heads, heads, vocabulary),
-          .tokens = target_tokens,
-          .source_tokens = source_tokens};
+                                     sizes.layers, sizes.hidden, 4 * sizes.hidden, sizes.hidden / sizes.heads,
+                                     sizes.heads, sizes.vocabulary),
+          .tokens = sizes.target_tokens,
+          .source_tokens = sizes.source_tokens};
 }
 
 PublishedModel resnet_50(const std::string& name, const std::string& source, int classes) {
@@ -114,13 +123,13 @@ std::vector<PublishedModel> all() {
                           "tie_word_embeddings": true})",
        .tokens = 128},
       encoder_decoder("t5-large",
-                      "Raffel et al., T5, 2019, sections 2.1, 3.1 and 3.7: inputs of 512 tokens, targets of 114", 24,
-                      1024, 16, 32128, 512, 114),
+                      "Raffel et al., T5, 2019, sections 2.1, 3.1 and 3.7: inputs of 512 tokens, targets of 114",
+                      {24, 1024, 16, 32128, 512, 114}),
       // 3840 is the multiple of 128 that gives 10 billion.
       encoder_decoder("m6-10b",
                       "Jia et al., Whale, 2022, section 5.3.1: 24 + 24 layers, 10 billion parameters; the width 3840 "
                       "follows from that; vocabulary of Chinese BERT; lengths of 512 and 128, not given: ours",
-                      24, 3840, 32, 21128, 512, 128),
+                      {24, 3840, 32, 21128, 512, 128}),
       resnet_50("resnet-50", residual, 1000),
       resnet_50("resnet-50-100k", whale_classes, 100'000),
       resnet_50("resnet-50-1m", whale_classes, 1'000'000),

@@ -47,8 +47,8 @@ void add_key_gradient(const QueryTile& tile, bool adds, const Matrix& scores, co
     const std::size_t end = tile.seen.end_of(key + panel_rows - 1);
     if (end <= query) continue;
     const LeftOperand left{scores.at<float>(query - tile.first, key - tile.first_key), 1, scores.stride};
-    multiply_panels(count, rows.columns / panel_width, std::min(tile.last, end) - query, left, right_rows(rows, query),
-                    gradient.at<float>(key), gradient.stride, adds || end > tile.last);
+    multiply_panels({count, rows.columns / panel_width, std::min(tile.last, end) - query}, left,
+                    right_rows(rows, query), gradient.at<float>(key), gradient.stride, adds || end > tile.last);
   }
 }
 

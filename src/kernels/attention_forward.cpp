@@ -20,22 +20,28 @@ struct ForwardScratch {
         inverse_sum(arena, 1, attention_tile) {}
 };
 
-/// A tile of queries of one head: out = softmax(scale q k^T + bias) v, or of scores within a cap. log_sum is that of
-/// the head's first query.
-void forward_tile(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& q,
-                  const ForwardScratch& s, float* log_sum, const Matrix& out) {
-  causal_scores(tile, q, s.transposed_k, s.scores);
-  add_bias(form, tile, head, s.scores);
+/// The queries of one head and what they give.
+struct HeadQueries {
+  std::size_t head;
+  Matrix q;
+  Matrix out;
+  float* log_sum;  ///< of the first one
+};
+
+/// A tile of queries of one head: out = softmax(scale q k^T + bias) v, or of scores within a cap.
+void forward_tile(const AttentionForm& form, const QueryTile& tile, const HeadQueries& of, const ForwardScratch& s) {
+  causal_scores(tile, of.q, s.transposed_k, s.scores);
+  add_bias(form, tile, of.head, s.scores);
   launch_rows("attention_softmax", 0, tile.size(),
               bodies::CausalSoftmax{write_rows<float>(s.scores), causal_rows(tile), softmax_scale(form),
-                                    s.inverse_sum.f32(), log_sum + tile.first * form.heads, form.heads, form.cap});
+                                    s.inverse_sum.f32(), of.log_sum + tile.first * form.heads, form.heads, form.cap});
   causal_values(tile, s.scores, s.v, s.weighted);
-  with_type(out.type, [&](auto element) {
+  with_type(of.out.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows(
-        "attention_output", 0, tile.size(),
-        bodies::AttentionOutput<T>{read_rows<float>(s.weighted), write_rows<T>(out.rows_from(tile.first, tile.size())),
-                                   out.columns, s.inverse_sum.f32()});
+    launch_rows("attention_output", 0, tile.size(),
+                bodies::AttentionOutput<T>{read_rows<float>(s.weighted),
+                                           write_rows<T>(of.out.rows_from(tile.first, tile.size())), of.out.columns,
+                                           s.inverse_sum.f32()});
   });
 }
 
@@ -53,10 +59,10 @@ void HostAttention::forward(const AttentionForm& form, const Matrix& q, const Ma
         copy_transposed(keys_of(form, k, sample, key_head), scratch.transposed_k);
         copy_rows(keys_of(form, v, sample, key_head), scratch.v);
       }
-      const Matrix queries = as_left(head_of(form, q, sample, head), scratch.q);
+      const HeadQueries queries = {head, as_left(head_of(form, q, sample, head), scratch.q),
+                                   head_of(form, out, sample, head), log_sum_of(form, log_sum, sample, head)};
       for (std::size_t first = 0; first < form.sequence_length; first += attention_tile) {
-        forward_tile(form, QueryTile(seen, first), head, queries, scratch, log_sum_of(form, log_sum, sample, head),
-                     head_of(form, out, sample, head));
+        forward_tile(form, QueryTile(seen, first), queries, scratch);
       }
     }
   }

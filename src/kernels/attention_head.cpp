@@ -67,7 +67,7 @@ void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& t
     const std::size_t count = std::min(panel_rows, tile.last - query);
     const std::size_t first = tile.seen.first_of(query) / panel_width;
     const std::size_t last = round_up(tile.seen.behind(query + count - 1), panel_width) / panel_width;
-    multiply_panels(count, last - first, transposed_keys.rows, left_rows(queries, query),
+    multiply_panels({count, last - first, transposed_keys.rows}, left_rows(queries, query),
                     right_transposed(transposed_keys, first),
                     scores.at<float>(query - tile.first, first * panel_width - tile.first_key), scores.stride, false);
   }
@@ -119,7 +119,7 @@ void causal_values(const QueryTile& tile, const Matrix& probabilities, const Mat
     const std::size_t first = tile.seen.first_of(query);
     const LeftOperand left{probabilities.at<float>(query - tile.first, first - tile.first_key), probabilities.stride,
                            1};
-    multiply_panels(count, values.columns / panel_width, tile.seen.behind(query + count - 1) - first, left,
+    multiply_panels({count, values.columns / panel_width, tile.seen.behind(query + count - 1) - first}, left,
                     right_rows(values, first), out.at<float>(query - tile.first), out.stride, false);
   }
 }

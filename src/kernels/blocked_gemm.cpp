@@ -39,7 +39,7 @@ void BlockedGemm::multiply_f32(Transpose ta, const Matrix& a, Transpose tb, cons
                                const GemmOptions& options) {
   const std::size_t k = ta == Transpose::yes ? a.rows : a.columns;
   if (options.bias != nullptr) fill_rows(c, options.bias);
-  sgemm(c.rows, c.columns, k, {a.f32(), a.stride, ta}, {b.f32(), b.stride, tb}, c.f32(), c.stride,
+  sgemm({c.rows, c.columns, k}, {a.f32(), a.stride, ta}, {b.f32(), b.stride, tb}, c.f32(), c.stride,
         options.accumulate || options.bias != nullptr);
 }
 

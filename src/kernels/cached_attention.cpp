@@ -44,11 +44,17 @@ void weigh(const AttentionForm& form, const T* q, const Matrix& k, std::size_t c
 
 /// One query of one head.
 template <class T>
-void attend_query(const AttentionForm& form, std::size_t query, std::size_t head, const T* q, const Matrix& k,
-                  const Matrix& v, T* out) {
-  const std::size_t column = form.key_head_of(head) * form.head_size;
-  WeighedKeys keys(form, query);
-  weigh(form, q, k, column, keys);
+struct HeadQuery {
+  std::size_t place;  ///< among the positions
+  std::size_t head;
+  const T* values;
+};
+
+template <class T>
+void attend_query(const AttentionForm& form, const HeadQuery<T>& query, const Matrix& k, const Matrix& v, T* out) {
+  const std::size_t column = form.key_head_of(query.head) * form.head_size;
+  WeighedKeys keys(form, query.place);
+  weigh(form, query.values, k, column, keys);
   std::vector<float> sums(form.head_size, 0.0F);
   for (std::size_t j = keys.begin; j < keys.end; ++j) {
     const T* value = v.at<T>(j, column);
@@ -72,8 +78,8 @@ void attend_cached(const AttentionForm& form, const Matrix& q, const Matrix& k, 
     using T = decltype(element);
     Kokkos::parallel_for("cached_attention", pieces(q.rows * form.heads), [&](std::size_t i) {
       const std::size_t row = i / form.heads, head = i % form.heads;
-      attend_query(form, length - q.rows + row, head, q.at<T>(row, head * form.head_size), k, v,
-                   out.at<T>(row, head * form.head_size));
+      const std::size_t column = head * form.head_size;
+      attend_query<T>(form, {length - q.rows + row, head, q.at<T>(row, column)}, k, v, out.at<T>(row, column));
     });
   });
 }

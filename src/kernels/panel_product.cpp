@@ -62,9 +62,9 @@ constexpr std::array by_rows{multiply_row_of_panels<1, Accumulate>, multiply_row
 
 }  // namespace
 
-void multiply_panels(std::size_t rows, std::size_t panels, std::size_t terms, const LeftOperand& a,
-                     const PanelOperand& b, float* c, std::size_t c_stride, bool accumulate) {
-  (accumulate ? by_rows<true> : by_rows<false>)[rows - 1](panels, terms, a, b, c, c_stride);
+void multiply_panels(const PanelSizes& sizes, const LeftOperand& a, const PanelOperand& b, float* c,
+                     std::size_t c_stride, bool accumulate) {
+  (accumulate ? by_rows<true> : by_rows<false>)[sizes.rows - 1](sizes.panels, sizes.terms, a, b, c, c_stride);
 }
 
 }  // namespace pptrain::kernels

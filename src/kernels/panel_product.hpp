@@ -23,9 +23,14 @@ struct PanelOperand {
   std::size_t panel_stride, term_stride;
 };
 
+/// Sizes of a product: at most 6 rows, panels of C, and terms of each sum.
+struct PanelSizes {
+  std::size_t rows, panels, terms;
+};
+
 /// C (rows, 16 * panels) = A (rows, terms) B (terms, 16 * panels), or C += with `accumulate`.
-/// At most 6 rows. C's rows are `c_stride` apart.
-void multiply_panels(std::size_t rows, std::size_t panels, std::size_t terms, const LeftOperand& a,
-                     const PanelOperand& b, float* c, std::size_t c_stride, bool accumulate);
+/// C's rows are `c_stride` apart.
+void multiply_panels(const PanelSizes& sizes, const LeftOperand& a, const PanelOperand& b, float* c,
+                     std::size_t c_stride, bool accumulate);
 
 }  // namespace pptrain::kernels

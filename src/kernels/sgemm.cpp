@@ -15,25 +15,25 @@ namespace pptrain::kernels {
 namespace {
 
 #ifdef PPTRAIN_HAVE_ONEDNN
-void onednn_sgemm(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a, const SgemmOperand& b, float* c,
-                  std::size_t c_stride, bool accumulate) {
+void onednn_sgemm(const SgemmSizes& sizes, const SgemmOperand& a, const SgemmOperand& b, float* c, std::size_t c_stride,
+                  bool accumulate) {
   const auto letter = [](Transpose t) { return t == Transpose::yes ? 'T' : 'N'; };
   const auto size = [](std::size_t v) { return static_cast<dnnl_dim_t>(v); };
   const dnnl_status_t status =
-      dnnl_sgemm(letter(a.transpose), letter(b.transpose), size(m), size(n), size(k), 1.0f, a.data, size(a.stride),
-                 b.data, size(b.stride), accumulate ? 1.0f : 0.0f, c, size(c_stride));
-  PPTRAIN_ASSERT(status == dnnl_success, "dnnl_sgemm returned {} for m {} n {} k {}", static_cast<int>(status), m, n,
-                 k);
+      dnnl_sgemm(letter(a.transpose), letter(b.transpose), size(sizes.m), size(sizes.n), size(sizes.k), 1.0f, a.data,
+                 size(a.stride), b.data, size(b.stride), accumulate ? 1.0f : 0.0f, c, size(c_stride));
+  PPTRAIN_ASSERT(status == dnnl_success, "dnnl_sgemm returned {} for m {} n {} k {}", static_cast<int>(status), sizes.m,
+                 sizes.n, sizes.k);
 }
 #endif
 
 #ifdef PPTRAIN_HAVE_OPENBLAS
-void openblas_sgemm(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a, const SgemmOperand& b, float* c,
+void openblas_sgemm(const SgemmSizes& sizes, const SgemmOperand& a, const SgemmOperand& b, float* c,
                     std::size_t c_stride, bool accumulate) {
   const auto order = [](Transpose t) { return t == Transpose::yes ? CblasTrans : CblasNoTrans; };
   const auto size = [](std::size_t v) { return static_cast<blasint>(v); };
-  cblas_sgemm(CblasRowMajor, order(a.transpose), order(b.transpose), size(m), size(n), size(k), 1.0f, a.data,
-              size(a.stride), b.data, size(b.stride), accumulate ? 1.0f : 0.0f, c, size(c_stride));
+  cblas_sgemm(CblasRowMajor, order(a.transpose), order(b.transpose), size(sizes.m), size(sizes.n), size(sizes.k), 1.0f,
+              a.data, size(a.stride), b.data, size(b.stride), accumulate ? 1.0f : 0.0f, c, size(c_stride));
 }
 #endif
 
@@ -55,31 +55,32 @@ bool openblas_uses_vectors() {
 /// reaches 92-97 where OpenBLAS does 87-91; beyond 384 terms 76-88 against 85-92. Weight gradients
 /// (A transposed) fall to 38-72 in oneDNN where the stride is large, and do 85-93 in OpenBLAS.
 /// Small products, as attention's, cost OpenBLAS relatively more to prepare.
-bool openblas_is_faster(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a) {
+bool openblas_is_faster(const SgemmSizes& sizes, const SgemmOperand& a) {
   if (!openblas_uses_vectors()) return false;
-  return (a.transpose == Transpose::yes || k > 384) && m * n * k > std::size_t{1} << 21;
+  return (a.transpose == Transpose::yes || sizes.k > 384) && sizes.m * sizes.n * sizes.k > std::size_t{1} << 21;
 }
 #endif
 
 }  // namespace
 
-void sgemm(std::size_t m, std::size_t n, std::size_t k, const SgemmOperand& a, const SgemmOperand& b, float* c,
-           std::size_t c_stride, bool accumulate) {
+void sgemm(const SgemmSizes& sizes, const SgemmOperand& a, const SgemmOperand& b, float* c, std::size_t c_stride,
+           bool accumulate) {
+  const auto [m, n, k] = sizes;
   if (m == 0 || n == 0) return;
   if (k == 0) {
     for (std::size_t row = 0; row < m && !accumulate; ++row) std::fill_n(c + row * c_stride, n, 0.0f);
     return;
   }
 #if defined(PPTRAIN_HAVE_ONEDNN) && defined(PPTRAIN_HAVE_OPENBLAS)
-  if (openblas_is_faster(m, n, k, a)) {
-    openblas_sgemm(m, n, k, a, b, c, c_stride, accumulate);
+  if (openblas_is_faster(sizes, a)) {
+    openblas_sgemm(sizes, a, b, c, c_stride, accumulate);
   } else {
-    onednn_sgemm(m, n, k, a, b, c, c_stride, accumulate);
+    onednn_sgemm(sizes, a, b, c, c_stride, accumulate);
   }
 #elif defined(PPTRAIN_HAVE_ONEDNN)
-  onednn_sgemm(m, n, k, a, b, c, c_stride, accumulate);
+  onednn_sgemm(sizes, a, b, c, c_stride, accumulate);
 #else
-  openblas_sgemm(m, n, k, a, b, c, c_stride, accumulate);
+  openblas_sgemm(sizes, a, b, c, c_stride, accumulate);
 #endif
 }
 

@@ -176,30 +176,32 @@ Objective objective_of(const Config& config) {
           config.where("planner.min_tokens_per_second")};
 }
 
-SearchResult search_by_objective(const std::string& planner, const Instance& instance, const Restrictions& restrictions,
-                                 const Objective& objective, const CostQuestion& question, const std::string& source,
-                                 Stop stop, SearchProgress* progress) {
-  if (objective.is_time_alone()) return search_plan(planner, instance, restrictions, source, stop, progress);
+SearchResult search_by_objective(const SearchRequest& request, const Objective& objective,
+                                 const CostQuestion& question) {
+  const Instance& instance = request.instance;
+  const Restrictions& restrictions = request.restrictions;
+  if (objective.is_time_alone())
+    return search_plan(request.planner, instance, restrictions, request.source, request.stop, request.progress);
   check_objective(objective, question, instance.cluster);
-  check_search(planner, instance, restrictions, source);
-  check_instance(instance, source);
+  check_search(request.planner, instance, restrictions, request.source);
+  check_instance(instance, request.source);
   const auto start = std::chrono::steady_clock::now();
   const ObjectiveSearch search(instance, objective, question);
   const JudgePlan judge = [&search](Plan& plan) { return search.judge(plan); };
-  PartSearch parts(planner, instance, restrictions, source, judge, stop, progress);
+  PartSearch parts(request, judge);
   parts.look_at(search.first_parts());
   parts.climb();
   const PartSearch::Part* best = parts.best();
   if (best == nullptr) return {std::nullopt, parts.parts().front().why_not, false, {}, {}};
   PartSearch::Part chosen = *best;
-  if (restrictions.effort != Effort::quick && !chosen.complete && !stop.requested()) {
+  if (restrictions.effort != Effort::quick && !chosen.complete && !request.stop.requested()) {
     PartSearch::Part better = parts.planned_well(chosen.nodes);
     if (better.plan && !chosen.worth.better_than(better.worth)) chosen = std::move(better);
   }
   if (chosen.worth.excess > 0.0) search.refuse(*chosen.plan);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   SearchResult result = result_of(parts, chosen, instance, restrictions, seconds);
-  if (stop.requested()) result.plan->search_complete = result.complete = false;
+  if (request.stop.requested()) result.plan->search_complete = result.complete = false;
   return result;
 }
 

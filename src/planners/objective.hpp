@@ -28,10 +28,8 @@ Objective objective_of(const Config& config);
 /// the restrictions say. A plan costs what the nodes that it uses do, for the time of a step, and what leaves sites.
 ///
 /// A node without a price where money counts, samples that are no tokens where a limit counts tokens, and limits that
-/// no plan keeps to throw `Error` (exit code 2), the last with the plan that comes nearest. Other arguments are those
-/// of `search_plan`.
-SearchResult search_by_objective(const std::string& planner, const Instance& instance, const Restrictions& restrictions,
-                                 const Objective& objective, const CostQuestion& question, const std::string& source,
-                                 Stop stop = Stop(), SearchProgress* progress = nullptr);
+/// no plan keeps to throw `Error` (exit code 2), the last with the plan that comes nearest.
+SearchResult search_by_objective(const SearchRequest& request, const Objective& objective,
+                                 const CostQuestion& question);
 
 }  // namespace pptrain

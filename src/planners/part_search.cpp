@@ -51,26 +51,17 @@ Plan plan_of_whole(Plan plan, const Cluster& cluster, const std::vector<int>& no
   return plan;
 }
 
-PartSearch::PartSearch(const std::string& planner, const Instance& instance, const Restrictions& restrictions,
-                       const std::string& source, const JudgePlan& judge, Stop stop, SearchProgress* progress)
-    : planner_(planner),
-      instance_(instance),
-      restrictions_(restrictions),
-      source_(source),
-      judge_(judge),
-      stop_(stop),
-      progress_(progress) {}
-
 PartSearch::Part PartSearch::planned(const std::vector<int>& nodes, const Restrictions& restrictions,
                                      SearchProgress* progress) const {
   Part part = {nodes, std::nullopt};
-  const Cluster cluster = with_nodes(instance_.cluster, nodes);
-  const Instance on_part = {instance_.profile, cluster, instance_.global_batch_size, instance_.ties};
-  SearchResult found = search_plan(planner_, on_part, restrictions, source_, stop_, progress);
+  const Cluster cluster = with_nodes(request_.instance.cluster, nodes);
+  const Instance on_part = {request_.instance.profile, cluster, request_.instance.global_batch_size,
+                            request_.instance.ties};
+  SearchResult found = search_plan(request_.planner, on_part, restrictions, request_.source, request_.stop, progress);
   part.why_not = found.why_not;
   part.complete = found.complete;
   if (!found.plan) return part;
-  part.plan = plan_of_whole(*std::move(found.plan), instance_.cluster, nodes);
+  part.plan = plan_of_whole(*std::move(found.plan), request_.instance.cluster, nodes);
   part.worth = judge_(*part.plan);
   return part;
 }
@@ -85,14 +76,15 @@ void PartSearch::look_at(const std::vector<std::vector<int>>& parts) {
     const bool has_nodes = std::accumulate(nodes.begin(), nodes.end(), 0) > 0;
     if (has_nodes && parts_.size() < most_searches && !is_known(nodes)) parts_.push_back({nodes, std::nullopt});
   }
-  Restrictions quick = restrictions_;
+  Restrictions quick = request_.restrictions;
   quick.effort = Effort::quick;
   quick.threads = 1;
-  if (progress_ != nullptr) progress_->asks(fmt::format("parts {} to {} of the cluster", known + 1, parts_.size()));
-  const int threads = restrictions_.threads > 0 ? restrictions_.threads : usable_cores();
+  if (request_.progress != nullptr)
+    request_.progress->asks(fmt::format("parts {} to {} of the cluster", known + 1, parts_.size()));
+  const int threads = request_.restrictions.threads > 0 ? request_.restrictions.threads : usable_cores();
   parallel_for(static_cast<int>(parts_.size() - known), threads, [&](int, int i) {
     Part& part = parts_[known + static_cast<std::size_t>(i)];
-    if (stop_.requested() && known + static_cast<std::size_t>(i) > 0) return;
+    if (request_.stop.requested() && known + static_cast<std::size_t>(i) > 0) return;
     try {
       part = planned(part.nodes, quick, nullptr);
     } catch (const Error& error) {
@@ -103,14 +95,14 @@ void PartSearch::look_at(const std::vector<std::vector<int>>& parts) {
 
 void PartSearch::climb() {
   int step = 1;
-  for (const NodeGroup& group : instance_.cluster.groups) step = std::max(step, group.count / 2);
-  while (step > 0 && best() != nullptr && !stop_.requested()) {
+  for (const NodeGroup& group : request_.instance.cluster.groups) step = std::max(step, group.count / 2);
+  while (step > 0 && best() != nullptr && !request_.stop.requested()) {
     const std::vector<int> from = best()->nodes;
     std::vector<std::vector<int>> near;
     for (std::size_t g = 0; g < from.size(); ++g) {
       for (const int more : {-step, step}) {
         near.push_back(from);
-        near.back()[g] = std::clamp(from[g] + more, 0, instance_.cluster.groups[g].count);
+        near.back()[g] = std::clamp(from[g] + more, 0, request_.instance.cluster.groups[g].count);
       }
     }
     look_at(near);
@@ -119,7 +111,7 @@ void PartSearch::climb() {
 }
 
 PartSearch::Part PartSearch::planned_well(const std::vector<int>& nodes) const {
-  return planned(nodes, restrictions_, progress_);
+  return planned(nodes, request_.restrictions, request_.progress);
 }
 
 const PartSearch::Part* PartSearch::best() const {

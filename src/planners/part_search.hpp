@@ -36,9 +36,8 @@ class PartSearch {
     bool complete = false;
   };
 
-  /// Arguments are those of `search_plan`, and outlive it.
-  PartSearch(const std::string& planner, const Instance& instance, const Restrictions& restrictions,
-             const std::string& source, const JudgePlan& judge, Stop stop, SearchProgress* progress);
+  /// The judge outlives it.
+  PartSearch(const SearchRequest& request, const JudgePlan& judge) : request_(request), judge_(judge) {}
 
   /// Plans those of the parts that were not planned yet.
   void look_at(const std::vector<std::vector<int>>& parts);
@@ -56,13 +55,8 @@ class PartSearch {
   Part planned(const std::vector<int>& nodes, const Restrictions& restrictions, SearchProgress* progress) const;
   bool is_known(const std::vector<int>& nodes) const;
 
-  const std::string& planner_;
-  const Instance& instance_;
-  const Restrictions& restrictions_;
-  const std::string& source_;
+  SearchRequest request_;
   const JudgePlan& judge_;
-  Stop stop_;
-  SearchProgress* progress_;
   std::vector<Part> parts_;
 };
 

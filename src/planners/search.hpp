@@ -35,4 +35,14 @@ void check_search(const std::string& name, const Instance& instance, const Restr
 SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restrictions,
                          const std::string& source, Stop stop = Stop(), SearchProgress* progress = nullptr);
 
+/// The arguments of `search_plan`, which outlive it.
+struct SearchRequest {
+  const std::string& planner;
+  const Instance& instance;
+  const Restrictions& restrictions;
+  const std::string& source;
+  Stop stop = Stop();
+  SearchProgress* progress = nullptr;
+};
+
 }  // namespace pptrain

@@ -23,21 +23,22 @@
 #include "runtime/search_display.hpp"
 
 namespace pptrain {
-std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
-                               const Machine& machine) {
+
+std::optional<Plan> named_plan(const JobSetup& job) {
+  const Config& config = job.config;
   const std::string& path = config.parallelism.plan;
   if (path.empty()) return std::nullopt;
   std::string text;
-  collectively(world, waiter, [&] {
-    if (rank_in(world) != 0) return;
+  collectively(job.world, job.waiter, [&] {
+    if (rank_in(job.world) != 0) return;
     const Plan plan = read_plan(path);
     check_plan_context(plan, config.parallelism.context, path);
-    check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, path);
-    check_blocks_executable(plan, model, path);
-    check_plan_batches(config, model, plan.micro_batch_size, path);
+    check_plan_matches(plan, job.model, job.machine.cluster, config.training.global_batch_size, path);
+    check_blocks_executable(plan, job.model, path);
+    check_plan_batches(config, job.model, plan.micro_batch_size, path);
     text = write_plan(plan);
   });
-  return parse_plan(broadcast(world, text, waiter), path);
+  return parse_plan(broadcast(job.world, text, job.waiter), path);
 }
 
 namespace {
@@ -82,8 +83,9 @@ SearchResult shown_search(const std::string& planner, const Config& config, cons
   const CostQuestion question = cost_question(config, model_work(config, instance.profile), training_tokens);
   SearchProgress progress;
   const SearchDisplay display(progress);
-  return search_by_objective(planner, instance, restrictions, objective_of(config), question, config.source,
-                             Stop(config.planner.time_limit), &progress);
+  return search_by_objective(
+      {planner, instance, restrictions, config.source, Stop(config.planner.time_limit), &progress},
+      objective_of(config), question);
 }
 
 const Plan& feasible_plan(const SearchResult& result, const std::string& planner, const Config& config,

@@ -6,17 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "model/model.hpp"
 #include "planners/search.hpp"
 #include "profile/profile.hpp"
-#include "runtime/machine.hpp"
+#include "runtime/job_setup.hpp"
 
 namespace pptrain {
 
 /// The plan that the configuration names, refused where it does not match the job or cannot be run; nothing where it
 /// names none. Collective.
-std::optional<Plan> named_plan(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
-                               const Machine& machine);
+std::optional<Plan> named_plan(const JobSetup& job);
 
 /// The plan: the one the configuration names, or the best found, followed by the next best ones where it asks for
 /// trials. Rank 0 searches, prints the candidates and the plan, and hands them to all. Throws exit code 3 when nothing

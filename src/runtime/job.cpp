@@ -110,46 +110,48 @@ Planned planned_before(const CheckpointState& state) {
           {parse_plan(state.plan, "the checkpoint's plan")}};
 }
 
-Planned plan_anew(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config, const Model& model,
-                  const Machine& machine, const RankDevice& device, PhaseTimes& phases) {
+Planned plan_anew(const JobSetup& job, PhaseTimes& phases) {
+  const MPI_Comm world = job.world;
+  Waiter& waiter = job.waiter;
+  const Config& config = job.config;
+  const Machine& machine = job.machine;
   Planned planned;
   planned.cluster = machine.cluster;
-  collectively(world, waiter, [&] { check_offload(config, machine, device); });
-  const std::optional<Plan> named = named_plan(world, waiter, config, model, machine);
+  collectively(world, waiter, [&] { check_offload(config, machine, job.device); });
+  const std::optional<Plan> named = named_plan(job);
   collectively(world, waiter, [&] {
-    if (named) return check_offload(*named, config.parallelism.plan, machine, device);
-    check_parallelism(config, model, machine.cluster);
+    if (named) return check_offload(*named, config.parallelism.plan, machine, job.device);
+    check_parallelism(config, job.model, machine.cluster);
   });
-  planned.profile = obtain_profile(world, waiter, options, config, model, machine, named, device);
+  planned.profile = obtain_profile(job, named);
   phases.end("layer times");
   if (rank_in(world) == 0) print_detail(describe_layer_times(planned.profile) + "\n");
-  planned.plans =
-      choose_plans(world, waiter, options, with_offload_decided(config, machine, device), machine, planned.profile);
+  planned.plans = choose_plans(world, waiter, job.options, with_offload_decided(config, machine, job.device), machine,
+                               planned.profile);
   phases.end("search");
   // A profile from a file may have degrees that the model has not.
   const auto check = [&](const Plan& plan) {
-    check_plan_matches(plan, model, machine.cluster, config.training.global_batch_size, "the plan that was found");
-    check_blocks_executable(plan, model, "the plan that was found");
-    check_offload(plan, "the plan that was found", machine, device);
+    check_plan_matches(plan, job.model, machine.cluster, config.training.global_batch_size, "the plan that was found");
+    check_blocks_executable(plan, job.model, "the plan that was found");
+    check_offload(plan, "the plan that was found", machine, job.device);
   };
   check(planned.plans.front());
   std::erase_if(planned.plans, [&](const Plan& plan) { return fails([&] { check(plan); }); });
   return planned;
 }
 
-Planned plan_job(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config, const Model& model,
-                 const Machine& machine, const RankDevice& device, const std::optional<Resumed>& from,
-                 PhaseTimes& phases) {
-  if (!from) return plan_anew(world, waiter, options, config, model, machine, device, phases);
-  const bool prints = rank_in(world) == 0;
+Planned plan_job(const JobSetup& job, const std::optional<Resumed>& from, PhaseTimes& phases) {
+  if (!from) return plan_anew(job, phases);
+  const bool prints = rank_in(job.world) == 0;
   bool alike = false;
-  collectively(world, waiter, [&] { alike = plans_alike(from->state, config, machine.cluster); });
+  collectively(job.world, job.waiter, [&] { alike = plans_alike(from->state, job.config, job.machine.cluster); });
   if (!alike) {
     if (prints) log_info("Other devices or another way to plan than that of the checkpoint: planning anew");
-    return plan_anew(world, waiter, options, config, model, machine, device, phases);
+    return plan_anew(job, phases);
   }
   Planned planned = planned_before(from->state);
-  collectively(world, waiter, [&] { check_offload(planned.plans.front(), "the checkpoint's plan", machine, device); });
+  collectively(job.world, job.waiter,
+               [&] { check_offload(planned.plans.front(), "the checkpoint's plan", job.machine, job.device); });
   if (prints) print_step(describe_plan(planned.plans.front(), planned.cluster) + "\n");
   return planned;
 }
@@ -170,9 +172,10 @@ void announce_training(const Config& config, const Plan& plan, std::int64_t firs
 }
 
 /// Trains under the plan. Throws exit code 75 when it was stopped early.
-void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets, const std::vector<Plan>& plans,
+void train_planned(const PlanJob& job, const Datasets& datasets, const std::vector<Plan>& plans,
                    const std::optional<Resumed>& from, StopRequest& stop, PhaseTimes& phases) {
   const MPI_Comm world = job.world;
+  Waiter& waiter = job.waiter;
   const bool names = rank_in(world) == 0;
   Alarm alarm(world);
   // From here on no rank takes long, so that the configured timeout holds.
@@ -200,8 +203,9 @@ void train_planned(const PlanJob& job, Waiter& waiter, const Datasets& datasets,
   collectively(world, waiter, [&] {
     samples = std::make_unique<SamplePrompts>(job.config, job.model);
     recorder =
-        std::make_unique<Recorder>(world, patience, job.config, recorded(job.model), job.machine, job.instance.profile,
-                                   plan, RunKind::training, start_of(from), job.device.backend());
+        std::make_unique<Recorder>(world, patience,
+                                   RecordedRun{job.config, recorded(job.model), job.machine, job.instance.profile, plan,
+                                               RunKind::training, start_of(from), job.device.backend()});
     if (names && from && from->claimed) set_aside(from->damaged);
   });
   recorder->record_places(job.machine, running->session().groups().ways());
@@ -267,23 +271,19 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   const Machine machine = find_machine(world, waiter, options, config, device);
   phases.end("machine");
   if (rank == 0) print_step(describe_machine(machine));
-  const Planned planned = plan_job(world, waiter, options, config, model, machine, device, from, phases);
+  const JobSetup setup = {world, waiter, options, config, model, machine, device};
+  const Planned planned = plan_job(setup, from, phases);
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before training; nothing was written");
     return;
   }
   const Instance instance = {planned.profile, planned.cluster, config.training.global_batch_size,
                              ties_of(config, planned.profile)};
-  const PlanJob job = {world,
-                       config,
-                       model,
-                       machine,
-                       instance,
-                       layers,
-                       device,
-                       datasets.have_padding(),
-                       [&stop] { return stop.wish(); }};
-  train_planned(job, waiter, datasets, planned.plans, from, stop, phases);
+  const PlanJob job = {
+      world, waiter, config, model, machine, instance, layers, device, datasets.have_padding(), [&stop] {
+        return stop.wish();
+      }};
+  train_planned(job, datasets, planned.plans, from, stop, phases);
 }
 
 }  // namespace pptrain

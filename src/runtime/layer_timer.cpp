@@ -22,15 +22,22 @@ constexpr double enough_seconds = 0.15;
 /// An idle GPU takes a while to raise its clocks. The host's passes are warm after one.
 constexpr double gpu_warm_up_seconds = 0.05;
 
+/// What of a layer is timed.
+struct TimedShape {
+  int tensor_parallel = 1;
+  std::int64_t samples = 1;
+  Recompute recompute = Recompute::none;
+};
+
 /// A chain of copies of one layer with random inputs.
 class Chain {
  public:
-  Chain(const Config& config, const Model& model, const Layer& layer, int tensor_parallel, std::int64_t samples,
-        const Backend& backend, Recompute recompute)
+  Chain(const Config& config, const Model& model, const Layer& layer, const TimedShape& shape, const Backend& backend)
       : arena_(0, {}, backend.device),
-        group_(tensor_parallel),
-        context_{backend, arena_, group_, store_, model, activation_type(config.training.precision), {}, recompute},
-        samples_(static_cast<std::size_t>(samples)),
+        group_(shape.tensor_parallel),
+        context_{backend, arena_,         group_, store_, model, activation_type(config.training.precision),
+                 {},      shape.recompute},
+        samples_(static_cast<std::size_t>(shape.samples)),
         input_(layer.input) {
     const auto alike = std::count_if(model.layers.begin(), model.layers.end(),
                                      [&](const Layer& other) { return other.signature == layer.signature; });
@@ -263,7 +270,7 @@ bool recomputes_selectively(const Layer& layer) {
 LayerTiming time_layer(const Config& config, const Model& model, const Layer& layer, int tensor_parallel,
                        std::int64_t samples, const Backend& backend) {
   const auto chain_of = [&](Recompute recompute) {
-    return std::make_unique<Chain>(config, model, layer, tensor_parallel, samples, backend, recompute);
+    return std::make_unique<Chain>(config, model, layer, TimedShape{tensor_parallel, samples, recompute}, backend);
   };
   auto chain = chain_of(Recompute::none);
   LayerTiming timing = time_passes(*chain, backend);

@@ -71,24 +71,28 @@ Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions
 namespace {
 
 /// The profile that a job plans by, with the bytes of fp32 gradients.
-Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                      const Model& model, const Machine& machine, const std::optional<Plan>& named,
-                      const RankDevice& device) {
+Profile found_profile(const JobSetup& job, const std::optional<Plan>& named) {
+  const MPI_Comm world = job.world;
+  Waiter& waiter = job.waiter;
+  const Config& config = job.config;
+  const Model& model = job.model;
+  const Machine& machine = job.machine;
   if (machine.cluster.emulate != Emulate::no) {
-    const Profile profile = profile_without_machine(world, waiter, options, config, machine);
+    const Profile profile = profile_without_machine(world, waiter, job.options, config, machine);
     check_layers(profile, model, config.source);
     return profile;
   }
-  if (config.profile.analytic && options.profile_path.empty() && config.profile.file.empty()) {
+  if (config.profile.analytic && job.options.profile_path.empty() && config.profile.file.empty()) {
     Profile profile;
     collectively(world, waiter, [&] { profile = analytic_profile(config, machine.cluster); });
     return profile;
   }
   const std::vector<int> degrees = profiled_degrees(config, model, machine.cluster, named);
   const bool caches = rank_in(world) == 0 && config.profile.cache;
-  const std::string given = options.profile_path.empty() ? config.profile.file : options.profile_path;
+  const std::string& named_file = job.options.profile_path;
+  const std::string given = named_file.empty() ? config.profile.file : named_file;
   const std::string cache =
-      caches && given.empty() ? profile_cache_path(config, model, machine.cluster, degrees, device.names()) : "";
+      caches && given.empty() ? profile_cache_path(config, model, machine.cluster, degrees, job.device.names()) : "";
   const std::string path = given.empty() ? cache : given;
   std::string text;
   collectively(world, waiter, [&] {
@@ -110,8 +114,8 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
     log_info("Measuring layer times: {} of {} done", done, total);
     told = now;
   };
-  Profile profile =
-      measure_profile(world, waiter, config, model, machine.cluster, machine.map, degrees, progress, device.backend());
+  const MeasuredModel measured = {config, model, machine.cluster, machine.map, degrees, job.device.backend()};
+  Profile profile = measure_profile(world, waiter, measured, progress);
   collectively(world, waiter, [&] {
     if (rank_in(world) == 0 && !cache.empty()) write_cache(cache, write_profile(profile));
   });
@@ -120,12 +124,10 @@ Profile found_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options,
 
 }  // namespace
 
-Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model, const Machine& machine, const std::optional<Plan>& named,
-                       const RankDevice& device) {
-  check_own_runtime(config);
-  Profile profile = found_profile(world, waiter, options, config, model, machine, named, device);
-  count_gradients(profile, config.training.gradient_precision);
+Profile obtain_profile(const JobSetup& job, const std::optional<Plan>& named) {
+  check_own_runtime(job.config);
+  Profile profile = found_profile(job, named);
+  count_gradients(profile, job.config.training.gradient_precision);
   return profile;
 }
 

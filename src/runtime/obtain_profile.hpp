@@ -4,10 +4,9 @@
 
 #include <optional>
 
-#include "model/model.hpp"
 #include "plan/plan.hpp"
 #include "profile/profile.hpp"
-#include "runtime/machine.hpp"
+#include "runtime/job_setup.hpp"
 
 namespace pptrain {
 
@@ -17,8 +16,6 @@ Profile profile_without_machine(MPI_Comm world, Waiter& waiter, const JobOptions
 
 /// The profile: from a file, the cache, or measured with progress on rank 0, at the degrees of the named plan
 /// or else those that plans may have; the above on emulated devices. Collective.
-Profile obtain_profile(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                       const Model& model, const Machine& machine, const std::optional<Plan>& named = {},
-                       const RankDevice& device = {});
+Profile obtain_profile(const JobSetup& job, const std::optional<Plan>& named);
 
 }  // namespace pptrain

@@ -221,12 +221,12 @@ Profile parse_profile_together(MPI_Comm world, Waiter& waiter, const std::string
   return profile;
 }
 
-Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
-                        const Cluster& cluster, const RankMap& map, const std::vector<int>& degrees,
-                        const ProfileProgress& progress, const Backend& backend) {
+Profile measure_profile(MPI_Comm world, Waiter& waiter, const MeasuredModel& measured,
+                        const ProfileProgress& progress) {
+  const Model& model = measured.model;
   const int rank = rank_in(world);
-  const std::vector<TimingTask> tasks = timing_tasks(model, cluster, degrees);
-  const auto ranks = timing_ranks(cluster, map);
+  const std::vector<TimingTask> tasks = timing_tasks(model, measured.cluster, measured.degrees);
+  const auto ranks = timing_ranks(measured.cluster, measured.map);
   std::map<std::string, std::size_t> dealt;
   nlohmann::json mine = nlohmann::json::array();
   std::vector<const TimingTask*> own;
@@ -235,16 +235,17 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, co
     if (of_kind[dealt[task.device_kind]++ % of_kind.size()].value == rank) own.push_back(&task);
   }
   // The host pages; a GPU has what it has.
-  const double memory_bytes = backend.device.is_host() ? std::numeric_limits<double>::infinity()
-                                                       : cluster.kind_of(map.device_of(RankId(rank))).memory;
+  const double memory_bytes = measured.backend.device.is_host()
+                                  ? std::numeric_limits<double>::infinity()
+                                  : measured.cluster.kind_of(measured.map.device_of(RankId(rank))).memory;
   collectively(world, waiter, [&] {
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (rank == 0) progress(static_cast<int>(i), static_cast<int>(own.size()));
-      mine.push_back(run_task(config, model, *own[i], backend, memory_bytes));
+      mine.push_back(run_task(measured.config, model, *own[i], measured.backend, memory_bytes));
     }
     if (rank == 0) progress(static_cast<int>(own.size()), static_cast<int>(own.size()));
   });
-  Profile profile = layer_sizes(config, model);
+  Profile profile = layer_sizes(measured.config, model);
   profile.workspace_bytes = gradient_buffer_bytes;
   // The results of thousands of layers take long to add up and to write; rank 0 gives signs of life meanwhile.
   const std::vector<std::string> of_ranks = gather(world, mine.dump(), waiter);

@@ -38,13 +38,21 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
 /// over `world`.
 Profile parse_profile_together(MPI_Comm world, Waiter& waiter, const std::string& text, const std::string& source);
 
-/// Times the distinct (layer kind, tensor-parallel degree) tasks of the model at these degrees on every device kind
+/// What is timed, and on what. What is referred to outlives it.
+struct MeasuredModel {
+  const Config& config;
+  const Model& model;
+  const Cluster& cluster;
+  RankMap map;
+  std::vector<int> degrees;                 ///< of tensor parallelism
+  const Backend& backend = host_backend();  ///< of this rank
+};
+
+/// Times the distinct (layer kind, tensor-parallel degree) tasks of the model at its degrees on every device kind
 /// of the cluster for rising numbers of samples, dealt out to the ranks of the kind; where ranks
 /// share cores only as many ranks of a host time at once as it has cores. Every rank gets the
-/// whole profile. `backend`: of this rank. Collective over `world`.
-Profile measure_profile(MPI_Comm world, Waiter& waiter, const Config& config, const Model& model,
-                        const Cluster& cluster, const RankMap& map, const std::vector<int>& degrees,
-                        const ProfileProgress& progress, const Backend& backend = host_backend());
+/// whole profile. Collective over `world`.
+Profile measure_profile(MPI_Comm world, Waiter& waiter, const MeasuredModel& measured, const ProfileProgress& progress);
 
 /// File in the user's cache for what was measured under the same key: hardware, ranks, model,
 /// precision, degrees, `devices` that compute (those of all ranks), and this build of pptrain. "", with a warning that

@@ -86,8 +86,8 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
   Rehearsal rehearsal(world, instance, plan, machine.map, patience);
   std::unique_ptr<Recorder> recorder;
   collectively(world, waiter, [&] {
-    recorder = std::make_unique<Recorder>(world, patience, config, RecordedModel{flop_per_sample(config)}, machine,
-                                          profile, plan, RunKind::rehearsal);
+    recorder = std::make_unique<Recorder>(
+        world, patience, RecordedRun{config, {flop_per_sample(config)}, machine, profile, plan, RunKind::rehearsal});
   });
   tell_if_interrupted("while rehearsing: the steps so far are in the run directory");
   recorder->record_places(machine);

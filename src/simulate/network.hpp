@@ -26,6 +26,7 @@ class Network {
   };
 
   explicit Network(EventQueue& events) : events_(&events) {}
+  EventQueue& events() const { return *events_; }
   /// A copy that goes on by itself; `events` is a copy of the other's.
   Network(const Network& other, EventQueue& events) : Network(other) { events_ = &events; }
 

@@ -25,8 +25,7 @@ Simulation simulate(const Instance& instance, const Plan& plan, const Programs& 
     const bool passes = !uses.empty();
     simulated.of_collectives.push_back(passes ? add_collective_route(network, collective, std::move(uses)) : -1);
   }
-  return Simulator(programs, std::move(prices), simulated, ReceivedGathers(instance, plan, programs), network, events,
-                   options)
+  return Simulator(programs, std::move(prices), simulated, ReceivedGathers(instance, plan, programs), network, options)
       .run();
 }
 

@@ -7,16 +7,15 @@
 namespace pptrain {
 
 Simulator::Simulator(const Programs& programs, Prices prices, const SimulatedRoutes& routes,
-                     ReceivedGathers received_gathers, Network& network, EventQueue& events,
-                     const SimulateOptions& options)
+                     ReceivedGathers received_gathers, Network& network, const SimulateOptions& options)
     : programs_(programs),
       recording_(options.recording),
       prices_(std::move(prices)),
-      events_(events),
+      events_(network.events()),
       network_(network),
-      deliveries_(Transfers(programs, prices_, routes.of_way), network, events),
+      deliveries_(Transfers(programs, prices_, routes.of_way), network, events_),
       collectives_(prices_.reductions(), prices_.num_lanes(), routes.of_collectives, deliveries_.num(), network,
-                   events),
+                   events_),
       received_gathers_(std::move(received_gathers)),
       progress_(programs.size()),
       group_arrived_(prices_.task_groups().size(), 0),

@@ -23,9 +23,9 @@ struct SimulatedRoutes {
 /// One run of `simulate`: programs go on from event to event.
 class Simulator {
  public:
-  /// `prices` and `routes` in the `network`, which schedules `events`, are those of the programs; `routes` outlives it.
+  /// `prices` and `routes` in the `network`, which outlives it, are those of the programs; `routes` outlives it too.
   Simulator(const Programs& programs, Prices prices, const SimulatedRoutes& routes, ReceivedGathers received_gathers,
-            Network& network, EventQueue& events, const SimulateOptions& options);
+            Network& network, const SimulateOptions& options);
 
   /// Once. A watch is shown states while it wants them.
   Simulation run(RepetitionWatch* watch = nullptr);

@@ -113,7 +113,7 @@ Simulation TrainingSimulation::run_classes(const Programs& programs, RepetitionW
   const ProgramClasses::Routes routes = classes_.add_routes(prices, network);
   const SimulatedRoutes simulated = {
       [&](DeviceId from, DeviceId to) { return routes.of_ways[classes_.way_class(from, to)]; }, routes.of_collectives};
-  return Simulator(programs, std::move(prices), simulated, gathers_.of_classes(classes_.all()), network, events,
+  return Simulator(programs, std::move(prices), simulated, gathers_.of_classes(classes_.all()), network,
                    {Recording::sums})
       .run(watch);
 }

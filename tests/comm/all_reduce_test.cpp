@@ -81,7 +81,8 @@ TEST_CASE("messages longer than MPI counts travel in pieces, in their order", "[
   std::iota(all.begin(), all.end(), 0);
   for (const std::size_t most : {1U, 1000U, 4096U}) {
     INFO(most);
-    MpiCommunicator in_pieces(MPI_COMM_WORLD, all, 8, "test", world.arena, world.waiter, most);
+    MpiCommunicator in_pieces(MPI_COMM_WORLD, all, 8, "test", world.arena, world.waiter);
+    in_pieces.set_most_bytes(most);
     const std::size_t n = most == 1 ? 3 : 5000;
     std::vector<float> expected = contribution(world.rank, n), sum = expected;
     world.group->all_reduce_sum(expected.data(), n);

@@ -38,7 +38,7 @@ SearchResult search(const Asked& asked) {
   const Profile profile = profile_of_two_kinds();
   const Cluster cluster = priced(asked.price_of_v, asked.price_of_t);
   const Instance instance = {profile, cluster, 8};
-  return search_by_objective("auto", instance, {}, asked.objective, asked.question, "test");
+  return search_by_objective({"auto", instance, {}, "test"}, asked.objective, asked.question);
 }
 
 Objective objective(const std::string& name) {
@@ -116,7 +116,9 @@ TEST_CASE("money without prices and tokens without their number are refused", "[
   Objective cost = objective("cost");
   cost.place = "place";
   const CostQuestion question = {10.0, {}, {}, {}};
-  const std::string unpriced = complaint_of([&] { search_by_objective("auto", instance, {}, cost, question, "test"); });
+  const std::string unpriced = complaint_of([&] {
+    search_by_objective({"auto", instance, {}, "test"}, cost, question);
+  });
   CHECK(unpriced.starts_with("place: objective = \"cost\" without prices (an hour of node has no price)"));
   CHECK(unpriced.find("--price \"node=") != std::string::npos);
   Asked limited = {objective("time"), {}};

@@ -38,8 +38,7 @@ std::optional<double> own_squares_of(Session& session, const std::string& name) 
 
 Run train(const Reference& reference, const Plan& plan, const SessionOptions& options = {}) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()), CoreUse::shared,
-                  options);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()), options);
   session.arena().poison(true);
   reference.fill(session);
   Run run;
@@ -146,7 +145,7 @@ TEST_CASE("an evaluation goes by the running averages, whatever the division", "
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   std::vector<double> losses;
   for (const Plan& plan : {reference.plan(1, 4, 1, 0, "1f1b"), reference.plan(2, 2, 1, 0, "1f1b")}) {
-    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared);
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4));
     reference.fill(session);
     const double before = session.evaluate(reference.samples(0));
     CHECK(session.evaluate(reference.samples(0)) == before);

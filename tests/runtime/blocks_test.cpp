@@ -21,7 +21,7 @@ void check(const Reference& reference, const Plan& plan) {
   check_curve(train_reference(MPI_COMM_WORLD, reference, plan, static_cast<int>(reference.config.training.steps)),
               reference);
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4));
   reference.fill(session);
   CHECK(session.evaluate(reference.samples(0)) == Approx(reference.losses[0]).margin(5e-6));
 }

@@ -29,8 +29,7 @@ struct SavedJob {
   explicit SavedJob(const Reference& r) : reference(r), model(build_model(r.config.model, r.config.training, "test")) {}
 
   std::unique_ptr<Session> session(const Plan& plan) const {
-    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(num_ranks),
-                                     CoreUse::shared);
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(num_ranks));
   }
   std::string save(std::int64_t step, Session& session) const {
     Alarm alarm(MPI_COMM_WORLD);

@@ -55,7 +55,7 @@ struct ClassifierCurve {
 inline ClassifierCurve train_classifier(const ClassifierJob& job, const Plan& plan) {
   const Model model = job.model();
   const MpiComm world = MpiComm::duplicate(MPI_COMM_WORLD);
-  Session session(world.get(), job.config, model, plan, RankMap::identity(size_of(world.get())), CoreUse::shared);
+  Session session(world.get(), job.config, model, plan, RankMap::identity(size_of(world.get())));
   session.arena().poison(true);
   if (session.device() != nullptr) session.device()->fill(ClassifierJob::weights);
   const SyntheticClusters table = job.table();

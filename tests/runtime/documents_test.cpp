@@ -76,7 +76,7 @@ Told told_under(const Config& config, const Plan& plan) {
   options.layers = [&](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
     return std::make_unique<ToldLayer>(make_layer(layer, chunk, context), expected, told[layer.name]);
   };
-  Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared, options);
+  Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(plan.num_devices()), options);
   const SampleSource samples = [&](std::int64_t sample, const SampleSlot& slot) {
     CHECK((expected.documents || slot.document_begin == nullptr));
     for (std::size_t t = 0; t < expected.length; ++t) {

@@ -272,7 +272,7 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
     options.forms = cheapest_forms(*emulated, plan);
     options.orders = planned_order_options(*emulated, plan);
   }
-  Session session(MPI_COMM_WORLD, config, model, plan, map, CoreUse::shared, options);
+  Session session(MPI_COMM_WORLD, config, model, plan, map, options);
   for (const auto& part : session.device()->parts()) fill_random(part->parameters(), 1);
   Trained found;
   SimulatedTime time(MPI_COMM_WORLD);

@@ -133,8 +133,7 @@ struct Left {
 
 Left train(const Reference& reference, const Plan& plan, const SessionOptions& options, int steps) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()), CoreUse::shared,
-                  options);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()), options);
   reference.fill(session);
   Left left;
   for (int step = 0; step < steps; ++step) {

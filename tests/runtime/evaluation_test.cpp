@@ -40,7 +40,7 @@ void check_parts(Session& session, const SampleSource& samples) {
 }
 
 void check_parts(const Reference& reference, const Model& model, const Plan& plan) {
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()), CoreUse::shared);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()));
   reference.fill(session);
   session.train(0, reference.samples(0));
   check_parts(session, reference.samples(1));
@@ -57,7 +57,7 @@ double evaluated(const TokenDataset& held_back, const Grid& grid, std::int64_t l
   const Model model = build_model(config.model, config.training, "test");
   const Plan plan = uniform_plan(even_division(model.num_layers(), grid.pipeline), grid.data, grid.tensor, grid.batch,
                                  grid.micro_batch, ScheduleChoice{"1f1b", 1, 0});
-  Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(world_size()), CoreUse::shared);
+  Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(world_size()));
   if (session.device() != nullptr) {
     for (const auto& part : session.device()->parts()) fill_random(part->parameters(), 5);
   }

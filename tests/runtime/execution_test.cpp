@@ -109,8 +109,7 @@ Measured measured(const Case& c, const Job& job) {
     return std::make_unique<WaitingLayer>(make_layer(layer, chunk, context), layer, context,
                                           is_end ? end_seconds : block_seconds);
   };
-  Session session(MPI_COMM_WORLD, config, model, job.plan, RankMap::identity(job.plan.num_devices()), CoreUse::shared,
-                  options);
+  Session session(MPI_COMM_WORLD, config, model, job.plan, RankMap::identity(job.plan.num_devices()), options);
   const SampleSource no_samples = [](std::int64_t, const SampleSlot&) {};
   Measured measured;
   SimulatedTime time(MPI_COMM_WORLD);

@@ -116,7 +116,7 @@ void check_sent_rows(const std::string& folder, const std::array<int, 2>& grid,
 
 /// Rows that went to each expert in the first step, behind an evaluation, which does not count.
 std::vector<double> counted_rows(const Reference& reference, const Model& model, const Plan& plan) {
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4));
   reference.fill(session);
   session.evaluate(reference.samples(0));
   return session.train(0, reference.samples(0)).expert_rows;
@@ -281,8 +281,7 @@ TEST_CASE("the parts of a loss are told apart, and an evaluation has the cross-e
   for (const auto& [run, auxiliary] : {std::pair{balanced_run, 2.464072287}, {balanced_model_run, 2.227748573}}) {
     const Reference reference("mixtral", run);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
-    Session session(MPI_COMM_WORLD, reference.config, model, reference.plan(2, 1, 1, 2, "1f1b"), RankMap::identity(2),
-                    CoreUse::shared);
+    Session session(MPI_COMM_WORLD, reference.config, model, reference.plan(2, 1, 1, 2, "1f1b"), RankMap::identity(2));
     reference.fill(session);
     const double cross_entropy = session.evaluate(reference.samples(0));
     const IterationResult result = session.train(0, reference.samples(0));

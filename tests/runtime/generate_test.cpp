@@ -236,7 +236,7 @@ void check_samples(const Config& config, const Plan& plan) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const RankMap map = RankMap::identity(ranks);
-  Session session(MPI_COMM_WORLD, config, model, plan, map, CoreUse::shared);
+  Session session(MPI_COMM_WORLD, config, model, plan, map);
   const auto fill = [](const ParameterSpec& spec, Interval run, float* out) {
     CounterRandom(1, spec.name)
         .fill_normal(static_cast<std::uint64_t>(run.begin), static_cast<std::size_t>(run.size()), out);

@@ -193,7 +193,7 @@ Trained trained(MPI_Comm comm, const Plan& plan, const std::vector<int>& nodes) 
   options.layers = [&](const Layer& layer, ChunkId chunk, LayerContext& context) {
     return std::make_unique<RecordingLayer>(make_layer(layer, chunk, context), layer.name, result.events);
   };
-  Session session(comm, config, model, plan, RankMap::identity(size_of(comm)), CoreUse::shared, options);
+  Session session(comm, config, model, plan, RankMap::identity(size_of(comm)), options);
   fill_random(session.device()->parameters(), 1);
   for (std::int64_t step = 0; step < config.training.steps; ++step) {
     const IterationResult found = session.train(step, [&](std::int64_t sample, const SampleSlot& slot) {

@@ -47,9 +47,10 @@ class Comparison {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     cluster_ = equal_devices(num_ranks_, at_once);
     model_ = build_model(reference_.config.model, reference_.config.training, "test");
-    profile_ =
-        measure_profile(MPI_COMM_WORLD, waiter_, reference_.config, model_, cluster_, RankMap::identity(num_ranks_),
-                        profiled_degrees(reference_.config, model_, cluster_, {}), [](int, int) {});
+    profile_ = measure_profile(MPI_COMM_WORLD, waiter_,
+                               {reference_.config, model_, cluster_, RankMap::identity(num_ranks_),
+                                profiled_degrees(reference_.config, model_, cluster_, {})},
+                               [](int, int) {});
   }
 
   Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch, const std::string& schedule, int chunks,

@@ -112,8 +112,7 @@ void check_moves(const std::string& run, const Plan& a, const Plan& b, const Pla
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   const std::vector<int> nodes(static_cast<std::size_t>(ranks()), 0);
   const auto session = [&](const Plan& plan) {
-    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(ranks()),
-                                     CoreUse::shared);
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(ranks()));
   };
   Waiter waiter(600.0, CoreUse::shared);
   std::vector<double> losses;

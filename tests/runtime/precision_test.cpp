@@ -22,7 +22,7 @@ namespace {
 
 Session session_of(const Config& config, const Plan& plan, const SessionOptions& options = {}) {
   const Model model = build_model(config.model, config.training, "test");
-  return {MPI_COMM_WORLD, config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared, options};
+  return {MPI_COMM_WORLD, config, model, plan, RankMap::identity(plan.num_devices()), options};
 }
 
 std::vector<double> losses_of(Precision precision, int steps) {

@@ -54,7 +54,7 @@ TEST_CASE("rank 0 gives signs of life while it writes what was measured of many 
   const Model model = build_model(config.model, config.training, "test");
   const Cluster cluster = two_devices();
   const auto measure = [&](MPI_Comm comm, Waiter& waiter) {
-    return measure_profile(comm, waiter, config, model, cluster, RankMap::identity(2), {1}, [](int, int) {});
+    return measure_profile(comm, waiter, {config, model, cluster, RankMap::identity(2), {1}}, [](int, int) {});
   };
   Waiter patient(600.0, CoreUse::shared);
   const Profile profile = measure(MPI_COMM_WORLD, patient);
@@ -82,8 +82,8 @@ TEST_CASE("what selective recomputation takes is measured of layers with attenti
   config.training.sequence_length = 1024;  // so that attention takes more than half of F
   const Model model = build_model(config.model, config.training, "test");
   Waiter waiter(600.0, CoreUse::shared);
-  const Profile profile = measure_profile(MPI_COMM_WORLD, waiter, config, model, two_devices(), RankMap::identity(2),
-                                          {1, 2}, [](int, int) {});
+  const Profile profile = measure_profile(
+      MPI_COMM_WORLD, waiter, {config, model, two_devices(), RankMap::identity(2), {1, 2}}, [](int, int) {});
   REQUIRE(profile.layers.size() == 3);
   CHECK(profile.layers.front().selective_part == 0.0);
   CHECK(profile.layers[1].selective_part > 0.2);
@@ -99,8 +99,8 @@ TEST_CASE("computed bytes of layers are those that are measured", "[np2]") {
       config.training.global_batch_size = 4;
       const Model model = build_model_of(config);
       Waiter waiter(600.0, CoreUse::shared);
-      const Profile measured = measure_profile(MPI_COMM_WORLD, waiter, config, model, cluster, RankMap::identity(2),
-                                               {1, 2}, [](int, int) {});
+      const Profile measured = measure_profile(MPI_COMM_WORLD, waiter,
+                                               {config, model, cluster, RankMap::identity(2), {1, 2}}, [](int, int) {});
       for (std::size_t l = 1; l < model.layers.size(); ++l) {
         LayerSizes sizes(config, runtime_called("pptrain"), model, l);
         for (const int degree : {1, 2}) {

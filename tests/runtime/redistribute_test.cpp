@@ -36,8 +36,7 @@ struct Job {
   explicit Job(const Reference& r) : reference(r), model(build_model(r.config.model, r.config.training, "test")) {}
 
   std::unique_ptr<Session> session(const Plan& plan) const {
-    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(num_ranks),
-                                     CoreUse::shared);
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(num_ranks));
   }
   Redistributed move(Session& from, Session& to) const {
     Waiter waiter(600.0, CoreUse::shared);

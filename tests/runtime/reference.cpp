@@ -256,7 +256,7 @@ Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model,
   MPI_Comm_size(comm, &size);
   SessionOptions of_data = options;
   of_data.has_padding = reference.labelled && reference.labelled->has_padding();
-  Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared, of_data);
+  Session session(comm, reference.config, model, plan, RankMap::identity(size), of_data);
   session.arena().poison(true);
   reference.fill(session);
   Curve curve;

@@ -79,7 +79,7 @@ std::vector<double> expected_holders(const Reference& reference, const Model& mo
 /// Every element once per replica, all of the model counted once, and the loss that evaluation gives.
 void check_holdings(const Reference& reference, const Plan& plan) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()), CoreUse::shared);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()));
   CHECK(holders(reference, session) == expected_holders(reference, model, plan));
   double count = static_cast<double>(num_counted(session));
   session.groups().all().all_reduce_sum(&count, 1);

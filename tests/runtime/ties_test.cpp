@@ -76,8 +76,7 @@ std::vector<float> change_of(const Reference& reference, const Model& model, con
   config.optimizer.name = "sgd";
   config.optimizer.learning_rate = 0.5;
   config.optimizer.weight_decay = config.optimizer.gradient_clip = 0.0;
-  Session session(MPI_COMM_SELF, config, model, reference.plan(1, 1, 1, 4, "1f1b"), RankMap::identity(1),
-                  CoreUse::shared);
+  Session session(MPI_COMM_SELF, config, model, reference.plan(1, 1, 1, 4, "1f1b"), RankMap::identity(1));
   reference.fill(session);
   const ParameterStore& store = session.device()->parameters();
   const std::size_t place = store.find(name).value();

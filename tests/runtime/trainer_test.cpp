@@ -62,7 +62,7 @@ TEST_CASE("gradients that are no numbers change nothing, in any precision and wi
         config.optimizer.gradient_clip = clip;
         plan.stages[0].zero_stage = clip > 0.0 ? 1 : 0;
         const Model model = build_model(config.model, config.training, "test");
-        Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(2), CoreUse::shared, options);
+        Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(2), options);
         fill_random(session.device()->parameters(), 1);
         overflows = false;
         session.train(0, noisy_text(config, 0));

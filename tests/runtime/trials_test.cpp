@@ -46,8 +46,7 @@ class ReferenceRun final : public PlanRun {
  public:
   ReferenceRun(const Reference& reference, const Model& model, const Plan& plan, Alarm& alarm, Short which)
       : reference_(reference),
-        session_(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared,
-                 options(alarm, which)) {}
+        session_(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), options(alarm, which)) {}
   double iterate(std::int64_t step) override { return session_.train(step, reference_.samples(step)).seconds; }
   double peak_bytes() override { return static_cast<double>(session_.arena().peak_bytes()); }
 

@@ -52,7 +52,7 @@ bool Drawn::norms_batches() const {
 double Drawn::evaluated(MPI_Comm comm, const Plan& plan) const {
   int size = 0;
   MPI_Comm_size(comm, &size);
-  Session session(comm, reference.config, model, plan, RankMap::identity(size), CoreUse::shared);
+  Session session(comm, reference.config, model, plan, RankMap::identity(size));
   reference.fill(session);
   session.train(0, reference.samples(0));
   return session.evaluate(reference.samples(1));

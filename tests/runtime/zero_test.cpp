@@ -195,7 +195,7 @@ TEST_CASE("weights that still come after a step are whole for who reads them", "
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   for (const int stage : {1, 2}) {
     const Plan plan = grouped(with(reference.plan(1, 4, 1, 4, "1f1b"), stage), {2, 2});
-    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), CoreUse::shared);
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4));
     ParameterStore& store = session.device()->parameters();
     fill_random(store, 1);
     session.train(0, reference.samples(0));
@@ -217,7 +217,7 @@ TEST_CASE("ZeRO-3 keeps a layer between the tasks that end and begin with it", "
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   const auto gathers = [&](const char* schedule, std::int64_t micro_batch) {
     const Plan plan = with(reference.plan(1, 2, 1, micro_batch, schedule), 3);
-    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(2), CoreUse::shared);
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(2));
     fill_random(session.device()->parameters(), 1);
     session.train(0, reference.samples(0));
     session.train(1, reference.samples(1));

@@ -53,8 +53,9 @@ Found search_point(const SweepPoint& point) {
   restrictions.threads = 1;
   try {
     check_instance(instance, point.config.source);
-    SearchResult result = search_by_objective(point.planner, instance, restrictions, objective_of(point.config),
-                                              question, point.config.source, Stop(point.config.planner.time_limit));
+    SearchResult result = search_by_objective(
+        {point.planner, instance, restrictions, point.config.source, Stop(point.config.planner.time_limit)},
+        objective_of(point.config), question);
     return {std::move(result.plan), std::move(result.why_not), false};
   } catch (const Error& error) {
     return {std::nullopt, error.what(), error.code() == ExitCode::bad_input};

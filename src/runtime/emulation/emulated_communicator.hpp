@@ -50,11 +50,11 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
  public:
   /// `link`: the slowest between two members. `others`: the members but this rank.
   EmulatedCommunicator(std::unique_ptr<Communicator> real, const Link& link, std::vector<RankId> others,
-                       Transport& meetings, int tag, EmulatedClock& clock, Waiter& waiter)
+                       EmulatedLane lane, Waiter& waiter)
       : ForwardingCommunicator(std::move(real)),
         link_(link),
         others_(std::move(others)),
-        lane_(meetings, tag, clock),
+        lane_(std::move(lane)),
         waiter_(waiter) {}
 
   void all_reduce_sum(float* data, std::size_t n) override;
@@ -86,9 +86,8 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
 /// A tensor-parallel group: its sums count in the layers' time, the gathers of what it received take their own.
 class EmulatedGathers final : public ForwardingCommunicator {
  public:
-  EmulatedGathers(std::unique_ptr<Communicator> real, const Link& link, std::vector<RankId> others, Transport& meetings,
-                  int tag, EmulatedClock& clock)
-      : ForwardingCommunicator(std::move(real)), link_(link), others_(std::move(others)), lane_(meetings, tag, clock) {}
+  EmulatedGathers(std::unique_ptr<Communicator> real, const Link& link, std::vector<RankId> others, EmulatedLane lane)
+      : ForwardingCommunicator(std::move(real)), link_(link), others_(std::move(others)), lane_(std::move(lane)) {}
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
 
  private:

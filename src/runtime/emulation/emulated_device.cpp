@@ -119,14 +119,15 @@ std::unique_ptr<Communicator> EmulatedDevice::decorate(std::unique_ptr<Communica
   for (const int rank : ranks) devices.push_back(map_.device_of(RankId(rank)));
   Link link = instance_.cluster.slowest_link(devices);
   if (kind == GroupKind::tensor) {
-    return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks), meetings_, tag, clock_);
+    return std::make_unique<EmulatedGathers>(std::move(group), link, others_of(ranks),
+                                             EmulatedLane(meetings_, tag, clock_));
   }
   const Cluster& cluster = instance_.cluster;
   if (kind != GroupKind::statistics) link.bandwidth = std::min(link.bandwidth, bandwidth_between(devices, kind));
   const bool shares_uplink = cluster.node_of(devices.front()) != cluster.node_of(devices.back());
   if (kind == GroupKind::slices && shares_uplink) link.bandwidth *= share;
-  return std::make_unique<EmulatedCommunicator>(std::move(group), link, others_of(ranks), meetings_, tag, clock_,
-                                                waiter_);
+  return std::make_unique<EmulatedCommunicator>(std::move(group), link, others_of(ranks),
+                                                EmulatedLane(meetings_, tag, clock_), waiter_);
 }
 
 /// Bandwidth that uplinks leave a group of replicas beside those of the other shards, which sum at the same time, or

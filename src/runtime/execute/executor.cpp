@@ -78,33 +78,31 @@ bool completes_gradients(const Program& program, std::size_t task) {
 
 }  // namespace
 
-Executor::Executor(const Model& model, const Plan& plan, const std::vector<Tie>& ties, const RankMap& map,
-                   std::optional<Role> role, DeviceModel* device, Optimizer* optimizer, RankGroups& groups,
-                   Waiter& waiter, Arena& arena, Kernels& kernels, ModelBalance* model_balance)
-    : model_(model),
-      plan_(plan),
-      ties_(ties),
-      ends_(tie_ends(plan, ties)),
-      map_(map),
-      role_(role),
-      device_(device),
-      optimizer_(optimizer),
-      groups_(groups),
-      waiter_(waiter),
-      arena_(arena),
-      kernels_(kernels),
-      values_(0, {}, arena.device().host_memory()),
-      last_chunk_(static_cast<int>(chunk_places(plan).size()) - 1),
-      expert_loads_(model),
-      model_balance_(model_balance),
-      times_(arena.device(), waiter) {
-  for (const ChunkPlace& place : chunk_places(plan)) {
-    if (place.layers.end < model.num_layers())
-      cut_ports_.push_back(model.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
+Executor::Executor(const ExecutorParts& parts)
+    : model_(parts.model),
+      plan_(parts.plan),
+      ties_(parts.ties),
+      ends_(tie_ends(plan_, ties_)),
+      map_(parts.map),
+      role_(parts.role),
+      device_(parts.device),
+      optimizer_(parts.optimizer),
+      groups_(parts.groups),
+      waiter_(parts.waiter),
+      arena_(parts.arena),
+      kernels_(parts.kernels),
+      values_(0, {}, arena_.device().host_memory()),
+      last_chunk_(static_cast<int>(chunk_places(plan_).size()) - 1),
+      expert_loads_(model_),
+      model_balance_(parts.model_balance),
+      times_(arena_.device(), waiter_) {
+  for (const ChunkPlace& place : chunk_places(plan_)) {
+    if (place.layers.end < model_.num_layers())
+      cut_ports_.push_back(model_.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
   }
   sums_.buffer = Buffer(arena_, static_cast<std::size_t>(2 + last_chunk_ + 1) * sizeof(double));
-  if (role_ && plan.stages[role_->stage.index()].offload_activations) offload_.emplace(arena_);
-  waiter.name_place([this] { return place(); });
+  if (role_ && plan_.stages[role_->stage.index()].offload_activations) offload_.emplace(arena_);
+  waiter_.name_place([this] { return place(); });
 }
 
 Executor::~Executor() { waiter_.name_place({}); }

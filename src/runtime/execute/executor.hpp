@@ -66,14 +66,27 @@ struct IterationResult {
   double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }
 };
 
+/// What an executor works with, which outlives it. On a rank that the plan leaves out `device` and `optimizer` may be
+/// null; such a rank takes part in sums over all ranks only.
+struct ExecutorParts {
+  const Model& model;
+  const Plan& plan;
+  const std::vector<Tie>& ties;
+  const RankMap& map;
+  std::optional<Role> role;
+  DeviceModel* device;
+  Optimizer* optimizer;
+  RankGroups& groups;
+  Waiter& waiter;
+  Arena& arena;
+  Kernels& kernels;
+  ModelBalance* model_balance = nullptr;  ///< of a job whose experts are balanced over all layers; else null
+};
+
 /// Runs a program against memory, kernels and communicators.
 class Executor {
  public:
-  /// `model`, `optimizer` may be null on a rank that the plan leaves out; such a rank takes part in
-  /// sums over all ranks only. `model_balance`: of a job whose experts are balanced over all layers; else null.
-  Executor(const Model& model, const Plan& plan, const std::vector<Tie>& ties, const RankMap& map,
-           std::optional<Role> role, DeviceModel* device, Optimizer* optimizer, RankGroups& groups, Waiter& waiter,
-           Arena& arena, Kernels& kernels, ModelBalance* model_balance = nullptr);
+  explicit Executor(const ExecutorParts& parts);
 
   ~Executor();
   Executor(const Executor&) = delete;

@@ -205,9 +205,9 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const Sum
 }
 
 RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-                       CommunicationDecorator* decorator, const std::vector<int>& nodes, const Reach& own,
-                       TiedGathers tied, BatchSums batch_sums)
-    : movement_(waiter), direct_(own.direct) {
+                       const GroupOptions& options)
+    : movement_(waiter), direct_(options.own.direct) {
+  const Reach& own = options.own;
   const std::vector<RankReach> reach = gather_reach(world, waiter, own.direct);
   if (own.wanted == "nccl") require_direct(reach, own.where);
   const MpiDeviceMemory mpi = own.mpi ? *own.mpi : mpi_device_memory();
@@ -215,13 +215,24 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
     staging_ = std::make_unique<Staging>(arena.device());
     waiter.move_beside([this] { move_on(); });
   }
-  transport_ = make_transport(world, decorator, mpi.path);
-  between_parts_ = make_transport(world, decorator, mpi.path);
+  transport_ = make_transport(world, options.decorator, mpi.path);
+  between_parts_ = make_transport(world, options.decorator, mpi.path);
   if (staging_ != nullptr) ways_.push_back(describe_messages(mpi));
   std::vector<int> everyone(static_cast<std::size_t>(size_of(world)));
   std::iota(everyone.begin(), everyone.end(), 0);
-  GroupMaker maker = {world, map,       arena, waiter, staging_.get(), own, reach,
-                      ways_, decorator, nodes, tied,   batch_sums,     0};
+  GroupMaker maker = {world,
+                      map,
+                      arena,
+                      waiter,
+                      staging_.get(),
+                      own,
+                      reach,
+                      ways_,
+                      options.decorator,
+                      options.nodes,
+                      options.tied,
+                      options.batch_sums,
+                      0};
   all_ = maker.make(GroupKind::all, everyone, maker.next_tag++, "the sum over all ranks");
   const std::optional<Role> role = role_of(plan, map.device_of(RankId(rank_in(world))));
   if (!role) return;

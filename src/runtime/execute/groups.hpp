@@ -142,6 +142,15 @@ class PartGroups {
   std::vector<SharedSlice> shared_slices_;
 };
 
+/// What groups are to do beside what a plan says of them.
+struct GroupOptions {
+  CommunicationDecorator* decorator = nullptr;  ///< outlives the groups; null: none
+  std::vector<int> nodes = {};                  ///< of each device; empty: all are on one
+  Reach own = {};                               ///< of this rank
+  TiedGathers tied = TiedGathers::none;
+  BatchSums batch_sums = BatchSums::none;
+};
+
 /// The communicators of one rank, derived from the plan's stages: the groups of each part of its stage, all ranks,
 /// messages between pipeline stages, and those between the parts of a stage.
 ///
@@ -150,8 +159,7 @@ class RankGroups {
  public:
   /// `nodes`: as `sum_groups` has them. Throws exit code 2 on all ranks where NCCL is wanted and cannot be.
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
-             CommunicationDecorator* decorator = nullptr, const std::vector<int>& nodes = {}, const Reach& own = {},
-             TiedGathers tied = TiedGathers::none, BatchSums batch_sums = BatchSums::none);
+             const GroupOptions& options = {});
   RankGroups(const RankGroups&) = delete;
   RankGroups& operator=(const RankGroups&) = delete;
 

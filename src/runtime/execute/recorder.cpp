@@ -107,36 +107,34 @@ std::shared_ptr<RunDirectory> open_directory(const Config& config, const RunStar
 
 RecordedModel recorded(const Model& model) { return {model.flop_per_sample(), ExpertLoads(model).columns()}; }
 
-Recorder::Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const RecordedModel& model,
-                   const Machine& machine, const Profile& profile, const Plan& plan, RunKind kind,
-                   const RunStart& begins, const Backend& backend)
+Recorder::Recorder(MPI_Comm world, Waiter& waiter, const RecordedRun& run)
     : world_(world),
       waiter_(waiter),
-      config_(config),
-      plan_(plan),
-      map_(machine.map),
-      kind_(kind),
-      begins_(begins),
-      tokens_per_step_(static_cast<double>(config.training.global_batch_size *
-                                           (kind == RunKind::training ? config.rows_per_sample() : 1))),
-      flop_per_step_(model.flop_per_sample * static_cast<double>(config.training.global_batch_size)),
-      experts_(model.experts),
-      peak_flop_rate_(peak_flop_rate(machine.cluster, to_string(config.training.precision))) {
+      config_(run.config),
+      plan_(run.plan),
+      map_(run.machine.map),
+      kind_(run.kind),
+      begins_(run.begins),
+      tokens_per_step_(static_cast<double>(config_.training.global_batch_size *
+                                           (kind_ == RunKind::training ? config_.rows_per_sample() : 1))),
+      flop_per_step_(run.model.flop_per_sample * static_cast<double>(config_.training.global_batch_size)),
+      experts_(run.model.experts),
+      peak_flop_rate_(peak_flop_rate(run.machine.cluster, to_string(config_.training.precision))) {
   MPI_Comm_rank(world, &rank_);
   MPI_Comm_size(world, &num_ranks_);
   if (rank_ != 0) return;
-  directory_ = open_directory(config, begins);
+  directory_ = open_directory(config_, begins_);
   directory_->name_latest();
   forget_iterations_and_plans(directory_->path());
-  directory_->write("config.toml", write_config(config));
-  if (!config.model.from.empty())
-    copy_model_files(config.model.from, config.model.description, directory_->file(model_folder_name));
-  directory_->write("plan.json", write_plan(plan));
-  directory_->write("profile.json", write_profile(profile));
-  directory_->write("cluster.toml", write_cluster(machine.cluster));
+  directory_->write("config.toml", write_config(config_));
+  if (!config_.model.from.empty())
+    copy_model_files(config_.model.from, config_.model.description, directory_->file(model_folder_name));
+  directory_->write("plan.json", write_plan(plan_));
+  directory_->write("profile.json", write_profile(run.profile));
+  directory_->write("cluster.toml", write_cluster(run.machine.cluster));
   add_log_file(directory_->file("log.txt"));
-  open_metrics(environment_of(machine, backend));
-  progress_ = std::make_unique<Progress>(begins.step, config.training.steps, tokens_per_step_, unit());
+  open_metrics(environment_of(run.machine, run.backend));
+  progress_ = std::make_unique<Progress>(begins_.step, config_.training.steps, tokens_per_step_, unit());
   log_info("Run directory: {}", directory_->path());
 }
 

@@ -46,15 +46,25 @@ struct RecordedModel {
 /// The same of a model that is trained.
 RecordedModel recorded(const Model& model);
 
+/// A run whose figures are kept.
+struct RecordedRun {
+  const Config& config;
+  RecordedModel model;
+  const Machine& machine;
+  const Profile& profile;
+  const Plan& plan;
+  RunKind kind = RunKind::training;
+  RunStart begins = {};
+  const Backend& backend = host_backend();  ///< of this rank
+};
+
 /// Keeps what a run gives: the run directory with all that is needed to repeat it, metrics.h5, the
 /// progress line and the summary. Rank 0 writes; the others hand in their times.
 class Recorder {
  public:
-  /// `waiter` waits for the figures of other ranks; `backend` is this one's. Makes the run directory. Throws exit code
-  /// 2 when it cannot be written. Not collective.
-  Recorder(MPI_Comm world, Waiter& waiter, const Config& config, const RecordedModel& model, const Machine& machine,
-           const Profile& profile, const Plan& plan, RunKind kind = RunKind::training, const RunStart& begins = {},
-           const Backend& backend = host_backend());
+  /// `waiter` waits for the figures of other ranks. Makes the run directory. Throws exit code 2 when it cannot be
+  /// written. Not collective.
+  Recorder(MPI_Comm world, Waiter& waiter, const RecordedRun& run);
 
   /// The run directory; on rank 0.
   const std::string& directory() const { return directory_->path(); }

@@ -69,7 +69,7 @@ std::vector<ParameterRun> parameter_runs(const ParameterStore& store, std::size_
 }
 
 Session::Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
-                 CoreUse core_use, const SessionOptions& options)
+                 const SessionOptions& options)
     : config_(config),
       model_(model),
       plan_(plan),
@@ -77,7 +77,7 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       device_id_(map_.device_of(RankId(rank_in(world)))),
       role_(role_of(plan_, device_id_)),
       arena_(options.memory_bytes, options.device_name, options.backend.device),
-      waiter_(config.job.timeout, core_use),
+      waiter_(config.job.timeout, options.core_use),
       ties_(ties_of(model_, sizeof(float))),
       training_(checked(plan_, compile_training(plan_, task_orders(plan_, options.orders), {ties_, options.forms}),
                         replica_tasks(config, model_), ties_)),
@@ -85,10 +85,11 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
       idle_training_(sums_only(training_.front())),
       idle_evaluation_(sums_only(evaluation_.front())),
       communication_(options.communication),
-      groups_(std::make_unique<RankGroups>(
-          world, plan_, map_, arena_, waiter_, options.communication, options.nodes,
-          Reach{options.direct, config.job.gpu_transport, config.where("job.gpu_transport"), options.mpi_memory},
-          tied_gathers(own(training_)), batch_sums(config, model_))),
+      groups_(std::make_unique<RankGroups>(world, plan_, map_, arena_, waiter_,
+                                           GroupOptions{options.communication, options.nodes,
+                                                        Reach{options.direct, config.job.gpu_transport,
+                                                              config.where("job.gpu_transport"), options.mpi_memory},
+                                                        tied_gathers(own(training_)), batch_sums(config, model_)})),
       has_padding_(model.sample.has_source() || options.has_padding),
       loss_scale_(config.training) {
   waiter_.listen(options.alarm);
@@ -111,8 +112,9 @@ Session::Session(MPI_Comm world, const Config& config, const Model& model, const
   if (config.training.balances_model()) {
     model_balance_ = std::make_unique<ModelBalance>(world, model_, plan_, map_, role_);
   }
-  executor_ = std::make_unique<Executor>(model_, plan_, ties_, map_, role_, device_.get(), optimizer_.get(), *groups_,
-                                         waiter_, arena_, options.backend.kernels, model_balance_.get());
+  executor_ = std::make_unique<Executor>(ExecutorParts{model_, plan_, ties_, map_, role_, device_.get(),
+                                                       optimizer_.get(), *groups_, waiter_, arena_,
+                                                       options.backend.kernels, model_balance_.get()});
 }
 
 const Program& Session::own(const Programs& programs) const {

@@ -27,6 +27,7 @@ struct SessionOptions {
   std::function<StopWish()> stop_wish = {};         ///< of `Iteration`
   /// Wraps the optimizer; empty: nothing does.
   std::function<std::unique_ptr<Optimizer>(std::unique_ptr<Optimizer>)> optimizer = {};
+  CoreUse core_use = CoreUse::shared;  ///< how the rank waits
 };
 
 /// One rank's part in the training of a plan: groups, layers, optimizer and compiled programs.
@@ -36,7 +37,7 @@ class Session {
  public:
   /// The programs are compiled and checked first: a wrong one never starts.
   Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
-          CoreUse core_use, const SessionOptions& options = {});
+          const SessionOptions& options = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 

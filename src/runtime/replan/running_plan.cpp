@@ -29,8 +29,8 @@ RunningPlan::RunningPlan(const PlanJob& job, const Plan& plan, Alarm& alarm)
     emulated_ = std::make_unique<EmulatedDevice>(job.world, job.instance, plan_, job.machine.map, waiter_);
     emulated_->apply_to(options);
   }
-  session_ = std::make_unique<Session>(job.world, job.config, job.model, plan_, job.machine.map, job.machine.core_use,
-                                       options);
+  options.core_use = job.machine.core_use;
+  session_ = std::make_unique<Session>(job.world, job.config, job.model, plan_, job.machine.map, options);
 }
 
 }  // namespace pptrain

@@ -17,6 +17,7 @@ namespace pptrain {
 /// What the sessions of all plans of a job have in common; everything outlives them.
 struct PlanJob {
   MPI_Comm world;
+  Waiter& waiter;  ///< of what is done together before and after the steps
   const Config& config;
   const Model& model;
   const Machine& machine;

@@ -60,10 +60,8 @@ TEST_CASE("another plan, and an evaluation, are captured anew", "[np1]") {
   std::uint64_t launches = 0;
   for (const Plan& plan : plans) {
     const Model model = build_model(reference.config.model, reference.config.training, "test");
-    Session expected(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(1), CoreUse::shared,
-                     single.options());
-    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(1), CoreUse::shared,
-                    graphs.options());
+    Session expected(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(1), single.options());
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(1), graphs.options());
     reference.fill(expected);
     reference.fill(session);
     for (int step = 0; step < 3; ++step) {

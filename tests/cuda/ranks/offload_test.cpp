@@ -52,7 +52,7 @@ Plan with(Plan plan, Offload offload, int zero_stage = 0, Recompute recompute = 
 std::unique_ptr<Session> session_of(const Reference& reference, const Plan& plan, const SessionOptions& options) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan,
-                                   RankMap::identity(size_of(MPI_COMM_WORLD)), CoreUse::shared, options);
+                                   RankMap::identity(size_of(MPI_COMM_WORLD)), options);
 }
 
 /// The whole state that this rank holds after some steps, loss by loss and element by element, and what it took.

@@ -22,8 +22,7 @@ Traced traced_iteration(const Reference& reference, const Plan& plan, Gpus gpus)
   const auto gpu = make_gpu_backend(gpu_of_rank(gpus));
   SessionOptions options = {.backend = gpu->backend()};
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared,
-                  options);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(plan.num_devices()), options);
   reference.fill(session);
   Traced traced;
   session.record(&traced.trace);

@@ -65,8 +65,7 @@ void check_plan(const Reference& reference, const Plan& plan, const Gpu& gpu, co
 /// What the groups of a plan communicate by, one line each.
 std::string ways_of(const Reference& reference, const Plan& plan, const Gpu& gpu) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(plan.num_devices()), CoreUse::shared,
-                  gpu.options());
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(plan.num_devices()), gpu.options());
   std::string all;
   for (const std::string& way : session.groups().ways()) all += way + "\n";
   return all;
@@ -83,7 +82,7 @@ class SmallJob {
   SmallJob(Precision precision, const SessionOptions& options)
       : config_(small_job(precision)),
         session_(MPI_COMM_WORLD, config_, build_model(config_.model, config_.training, "test"),
-                 uniform_plan({{0, 4}}, 1, 1, 8, 8, "1f1b"), RankMap::identity(1), CoreUse::shared, options) {
+                 uniform_plan({{0, 4}}, 1, 1, 8, 8, "1f1b"), RankMap::identity(1), options) {
     session_.arena().poison(true);
     fill_random(session_.device()->parameters(), 1);
   }
@@ -390,8 +389,7 @@ TEST_CASE("state goes from GPUs to a checkpoint and to other plans, on GPUs and 
   const std::vector<int> nodes = {0, 0, 1, 1};
   const Gpu gpu(Gpus::own);
   const auto session = [&](const Plan& plan, const SessionOptions& options) {
-    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4),
-                                     CoreUse::shared, options);
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), options);
   };
   const Plan divided = with_zero(reference.plan(1, 2, 2, 2, "1f1b"), 2);
   const Plan pipeline = reference.plan(4, 1, 1, 1, "1f1b");

@@ -128,7 +128,7 @@ void HybridSearch::search_runs_of(const Pair& pair, double limit) {
         complete_ = false;
         return;
       }
-      const SharedStage stage(space_.instance, times_, pair.base, pair.runs, micro_batch, option,
+      const SharedStage stage(space_.instance, times_, {pair.base, pair.runs}, micro_batch, option,
                               in_flight(micro_batch));
       search_runs_of(stage, pair, micro_batch, std::min(limit, best_.seconds()));
     }
@@ -194,7 +194,7 @@ void HybridSearch::search_annotated(const AnnotatedModel& model) {
 void HybridSearch::search_annotated(const AnnotatedModel& model, const Pair& pair, std::int64_t micro_batch,
                                     StageOption option) {
   const Instance& instance = space_.instance;
-  const SharedStage stage(instance, times_, pair.base, pair.runs, micro_batch, option, in_flight(micro_batch));
+  const SharedStage stage(instance, times_, {pair.base, pair.runs}, micro_batch, option, in_flight(micro_batch));
   const int layers = instance.profile.num_layers();
   const auto runs = [&](const std::vector<int>& begins) { return split_runs(model, begins, layers); };
   const std::vector<int> fastest = best_begins(model, [&](const std::vector<int>& begins) {

@@ -42,28 +42,28 @@ std::vector<Block> blocks_of(const Instance& instance, const StageMesh& mesh, co
   return blocks;
 }
 
-SharedStage::SharedStage(const Instance& instance, SampleTimes& times, const StageMesh& base, const StageMesh& runs,
+SharedStage::SharedStage(const Instance& instance, SampleTimes& times, const SharedMeshes& meshes,
                          std::int64_t micro_batch, StageOption option, double in_flight)
     : instance_(instance),
-      base_mesh_(base),
-      runs_mesh_(runs),
+      base_mesh_(meshes.base),
+      runs_mesh_(meshes.runs),
       micro_batch_(micro_batch),
       option_(option),
       in_flight_(in_flight),
-      base_(instance, times, base, micro_batch, {option}, Shares::balanced),
-      runs_(instance, times, runs, micro_batch, {option}, Shares::balanced),
-      slowest_(instance.cluster.slowest_link(base.devices())) {
-  for (const StageMesh::RowClass& row_class : base.classes()) {
-    rows_.push_back(&times.row(row_class.group, base.tensor_parallel(), option.recompute, base.sharding()));
+      base_(instance, times, meshes.base, micro_batch, {option}, Shares::balanced),
+      runs_(instance, times, meshes.runs, micro_batch, {option}, Shares::balanced),
+      slowest_(instance.cluster.slowest_link(meshes.base.devices())) {
+  for (const StageMesh::RowClass& row_class : base_mesh_.classes()) {
+    rows_.push_back(&times.row(row_class.group, base_mesh_.tensor_parallel(), option.recompute, base_mesh_.sharding()));
   }
-  runs_load_.assign(base.classes().size(), 0.0);
-  const Stage split = runs.stage({});
-  for (int d = 0; d < base.num_devices(); ++d) {
-    double& load = runs_load_[base.class_of(d / base.tensor_parallel())];
-    load = std::max(load, member_load(split, d % runs.tensor_parallel()));
+  runs_load_.assign(base_mesh_.classes().size(), 0.0);
+  const Stage split = runs_mesh_.stage({});
+  for (int d = 0; d < base_mesh_.num_devices(); ++d) {
+    double& load = runs_load_[base_mesh_.class_of(d / base_mesh_.tensor_parallel())];
+    load = std::max(load, member_load(split, d % runs_mesh_.tensor_parallel()));
   }
-  const Stage before = base.stage(base_.by_speed().samples());
-  const Stage after = runs.stage(runs_.by_speed().samples());
+  const Stage before = base_mesh_.stage(base_.by_speed().samples());
+  const Stage after = runs_mesh_.stage(runs_.by_speed().samples());
   into_runs_ = missing_samples(before, after);
   out_of_runs_ = missing_samples(after, before);
 }

@@ -13,13 +13,19 @@ namespace pptrain {
 std::vector<Block> blocks_of(const Instance& instance, const StageMesh& mesh, const std::vector<Interval>& samples,
                              Interval layers);
 
+/// How the devices of a stage divide its layers: `base` for the layers in no run, `runs` for the others.
+struct SharedMeshes {
+  const StageMesh& base;
+  const StageMesh& runs;
+};
+
 /// A stage whose devices divide some runs of its layers differently from the others (Whale's Example 2:
 /// features replicated, the classifier split). Both meshes consist of the same devices in the same order.
 class SharedStage {
  public:
-  /// `base` for the layers in no run; `micro_batch` holds a sample for each replica of both.
-  SharedStage(const Instance& instance, SampleTimes& times, const StageMesh& base, const StageMesh& runs,
-              std::int64_t micro_batch, StageOption option, double in_flight);
+  /// `micro_batch` holds a sample for each replica of both meshes.
+  SharedStage(const Instance& instance, SampleTimes& times, const SharedMeshes& meshes, std::int64_t micro_batch,
+              StageOption option, double in_flight);
 
   /// What it takes with the shares by speed.
   struct Cost {
