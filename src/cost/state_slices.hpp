@@ -17,10 +17,11 @@ struct SliceRoom {
 /// together are less than the whole, or a replica has none.
 std::optional<double> largest_slice(const std::vector<SliceRoom>& rooms);
 
-/// That division, of a whole of `slice_units` for each replica, by the room of each as a part of the whole; nothing
-/// where there is none.
-std::vector<Interval> slices_by_room(const std::vector<double>& rooms);
+/// A whole that is divided by room has so many units for each replica.
 constexpr int slice_units = 256;
+/// Slices as equal as the rooms allow, in units; `rooms`: of each replica, as a part of the whole. Empty where the
+/// rooms together are less than the whole, or a replica has none.
+std::vector<Interval> slices_by_room(const std::vector<double>& rooms);
 
 /// The plan with slices by room in each stage of which a device needs more than its memory, and whose replicas are one
 /// run that divides the state; other stages, and those in which no slices fit, stay as they are. `need`: bytes of each

@@ -14,8 +14,8 @@ struct Member {
   Link link;  ///< slowest in its group of replicas
   int sharers = 1;
   double load = 1.0;
-  double largest_slice = 1.0;  ///< of equal ones
-  double slices = 1.0;         ///< what ZeRO divides, of the replica's own
+  double largest_slice = 1.0;  ///< as a multiple of an equal one
+  double slices = 1.0;         ///< all that ZeRO divides, as a multiple of the replica's slice
   std::string kind;
 
   std::optional<RuntimeRing> ring = {};  ///< of a runtime whose collectives are not pptrain's

@@ -117,7 +117,7 @@ class ScheduledCost {
   /// Whether a stage fits, and by which slices of what ZeRO divides.
   struct Fit {
     double overrun = 0.0;
-    double largest_slice = 1.0;
+    double largest_slice = 1.0;  ///< as a multiple of an equal one
   };
   /// Bytes of a device beside its state of the model.
   struct BesideState {
