@@ -95,9 +95,8 @@ class MessageCount {
     const auto groups = static_cast<int>(mesh.sharding_groups().size());
     for (int j = 0; j < mesh.replicas; ++j) {
       const auto sharers = static_cast<int>(mesh.sharding_group_of(j).size());
-      const double moved = gradients + gathers * weights;
-      const double within =
-          mesh.zero_slices.empty() ? ring_bytes(sharers, moved) : moved * (1.0 + (sharers - 2) / mesh.slices_of(j));
+      // A replica sends all slices but its own once, and its own to all others.
+      const double within = (gradients + gathers * weights) * (1.0 + (sharers - 2) / mesh.slices_of(j));
       const double bytes = within + ring_bytes(groups, gradients / sharers);
       const auto chunks = static_cast<double>(part.layers.size());  // each sums for itself
       const double messages = 2.0 * (sharers - 1) * (chunks + gathers) + 2.0 * (groups - 1) * chunks;

@@ -10,16 +10,15 @@
 namespace pptrain {
 namespace {
 
-/// Parameters start on cache lines.
-constexpr std::size_t alignment_elements = 16;
-
-std::size_t aligned(std::size_t n) { return (n + alignment_elements - 1) / alignment_elements * alignment_elements; }
+std::size_t aligned(std::size_t n) {
+  constexpr std::size_t line = line_elements;
+  return (n + line - 1) / line * line;
+}
 
 }  // namespace
 
 std::int64_t slice_end(std::size_t size, std::int64_t part, std::int64_t parts) {
-  constexpr auto line = static_cast<std::int64_t>(alignment_elements);
-  return static_cast<std::int64_t>(size) / line * part / parts * line;
+  return static_cast<std::int64_t>(size) / line_elements * part / parts * line_elements;
 }
 
 void ParameterStore::start_unit(ChunkId chunk) {

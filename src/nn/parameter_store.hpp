@@ -28,6 +28,9 @@ struct LocalParameter {
   bool is_vector() const { return spec.shape.size() == 1; }
 };
 
+/// Elements of a cache line, on which parameters start and slices end.
+inline constexpr std::int64_t line_elements = 16;
+
 /// Where the first `part` of `parts` equal slices of a unit of `size` elements end, on a cache line: equal fractions
 /// are equal places, whatever the number of parts.
 std::int64_t slice_end(std::size_t size, std::int64_t part, std::int64_t parts);

@@ -64,7 +64,7 @@ TEST_CASE("a stage whose smaller devices lack memory gives them smaller slices",
   const std::vector<StateBytes> state = state_bytes(on.instance, sliced);
   CHECK(state[0].sum() == Approx(200).epsilon(0.01));
   CHECK(state[2].sum() == Approx(500).epsilon(0.01));
-  // With slices of its own that fit no longer, where more memory is needed, it is divided anew.
+  // A stage whose own unequal slices do not fit is divided anew.
   const UnlikeDevices smaller(100);
   CHECK(state_bytes(smaller.instance,
                     with_slices_by_room(smaller.instance, sliced, memory_bytes(smaller.instance, sliced)))[0]

@@ -61,7 +61,7 @@ Plan pipeline(RandomInstances& random, const Instance& instance) {
     }
     stage.zero_stage = random.chance(0.5) ? 0 : random.pick(1, 3);
     if (stage.zero_stage > 0 && stage.replicas % 2 == 0 && random.chance(0.3)) {
-      // Of every two replicas the first has the larger slice.
+      // The first of every two replicas has the larger slice.
       for (std::int64_t first = 0; first < 3 * stage.replicas / 2; first += 3) {
         stage.zero_slices.insert(stage.zero_slices.end(), {{first, first + 2}, {first + 2, first + 3}});
       }

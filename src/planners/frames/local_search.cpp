@@ -116,12 +116,16 @@ bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order) 
     if (result.iteration_seconds >= plan.seconds * most_in_order) return false;
     if (!result.why_not.empty()) return take_with_slices(plan, step, result);
   }
-  if (!can_pay(0.0)) return false;
+  return can_pay(0.0) && take_in_own_order(plan, step, Slices::by_room);
+}
+
+/// Takes the step if it helps in an order of its own. Where it does not fit, slices of the state by room may be tried.
+bool LocalSearch::take_in_own_order(TriedPlan& plan, const Plan& step, Slices slices) {
   const SimulatedPlan result = simulator_->against(step, plan.seconds);
   pay(result);
   remember(step, result);
   if (result.iteration_seconds >= plan.seconds * worth_it) return false;
-  if (!result.why_not.empty()) return take_with_slices(plan, step, result);
+  if (!result.why_not.empty()) return slices == Slices::by_room && take_with_slices(plan, step, result);
   plan = {step, result.iteration_seconds, "", 0.0, {}};
   return true;
 }
@@ -131,12 +135,7 @@ bool LocalSearch::take_with_slices(TriedPlan& plan, const Plan& step, const Simu
   if (space_.restrictions.shares_evenly()) return false;
   const Plan other = with_slices_by_room(space_.instance, step, refused.peak_bytes);
   if (same_plan(other, step) || tried_.find(other) || !can_pay(PlanSimulator::setup_cost(other))) return false;
-  const SimulatedPlan result = simulator_->against(other, plan.seconds);
-  pay(result);
-  remember(other, result);
-  if (!result.why_not.empty() || result.iteration_seconds >= plan.seconds * worth_it) return false;
-  plan = {other, result.iteration_seconds, "", 0.0, {}};
-  return true;
+  return take_in_own_order(plan, other, Slices::as_they_are);
 }
 
 void LocalSearch::remember(const Plan& plan, const SimulatedPlan& result) {

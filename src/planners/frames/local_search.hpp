@@ -67,6 +67,9 @@ class LocalSearch {
   bool has_own_order(TriedPlan& plan);
   bool take_one(TriedPlan& plan, Steps& steps);
   bool take(TriedPlan& plan, const Plan& step, double most_in_order);
+  /// Whether a step that does not fit is tried with slices of the state by room too.
+  enum class Slices { as_they_are, by_room };
+  bool take_in_own_order(TriedPlan& plan, const Plan& step, Slices slices);
   bool take_with_slices(TriedPlan& plan, const Plan& step, const SimulatedPlan& refused);
   void remember(const Plan& plan, const SimulatedPlan& result);
   bool can_pay(double work);

@@ -35,8 +35,8 @@ bool ScheduledCost::may_have_slices(int stage, int zero_stage) const {
   return modes_.unlike_slices && zero_stage > 0 && costs_.kind(stage).has_unlike_slices();
 }
 
-/// Where slices by room do not fit either, what lacks is what all of them lack together, as a part of their memory, or
-/// what one lacks without any slice.
+/// The overrun of a stage that does not fit even so is what its devices lack together, as a part of their memory, or
+/// what one of them lacks without any slice.
 ScheduledCost::Fit ScheduledCost::fit_by_slices(int stage, const BesideState& beside, int zero_stage) const {
   const StageKind& kind = costs_.kind(stage);
   const State& state = state_[static_cast<std::size_t>(zero_stage)];

@@ -72,7 +72,7 @@ std::optional<Stage> with_sent_rows(const SearchSpace& space, const Stage& stage
       result.blocks.push_back(sending_block(profile, stage, l, members));
     }
   }
-  if (!result.blocks.empty()) {  // which have replicas of their own
+  if (!result.blocks.empty()) {  // blocks have replicas of their own
     result.zero_groups.clear();
     result.zero_slices.clear();
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "cost/collective.hpp"
+#include "nn/parameter_store.hpp"
 
 namespace pptrain {
 namespace {
@@ -26,7 +27,6 @@ class BothEnd final : public Pending {
 /// Bytes that take as long in equal slices as these: all of them where they are equal, but for their rounding to cache
 /// lines, else as many as if each were as large as the largest, which its owner sends to all others.
 double bytes_of(const std::vector<Interval>& slices, std::size_t element_bytes) {
-  constexpr std::int64_t rounding = 16;
   std::int64_t elements = 0;
   std::int64_t largest = 0;
   for (const Interval& slice : slices) {
@@ -34,7 +34,7 @@ double bytes_of(const std::vector<Interval>& slices, std::size_t element_bytes) 
     largest = std::max(largest, slice.size());
   }
   const auto members = static_cast<std::int64_t>(slices.size());
-  if ((largest - rounding) * members > elements) elements = largest * members;
+  if ((largest - line_elements) * members > elements) elements = largest * members;
   return static_cast<double>(elements) * static_cast<double>(element_bytes);
 }
 
