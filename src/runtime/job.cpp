@@ -279,10 +279,7 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   }
   const Instance instance = {planned.profile, planned.cluster, config.training.global_batch_size,
                              ties_of(config, planned.profile)};
-  const PlanJob job = {
-      world, waiter, config, model, machine, instance, layers, device, datasets.have_padding(), [&stop] {
-        return stop.wish();
-      }};
+  const PlanJob job = {setup, instance, layers, datasets.have_padding(), [&stop] { return stop.wish(); }};
   train_planned(job, datasets, planned.plans, from, stop, phases);
 }
 

@@ -126,10 +126,10 @@ std::string describe_messages(const MpiDeviceMemory& mpi) {
 std::unique_ptr<Communicator> GroupMaker::make_plain(const std::vector<int>& ranks, int tag, const std::string& name) {
   if (staging == nullptr) return std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
   auto host = std::make_unique<MpiCommunicator>(world, ranks, tag, name, staging->blocks(), waiter);
-  const std::string why = own.wanted == "mpi" ? "[job] gpu_transport says so" : why_by_mpi(reach, ranks);
+  const std::string why = options.own.wanted == "mpi" ? "[job] gpu_transport says so" : why_by_mpi(reach, ranks);
   if (why.empty()) {
-    ways.push_back(fmt::format("{}: {}", name, own.direct->name()));
-    return own.direct->make(std::move(host), fmt::format("{} (ranks {})", name, list_of(ranks)), waiter);
+    ways.push_back(fmt::format("{}: {}", name, options.own.direct->name()));
+    return options.own.direct->make(std::move(host), fmt::format("{} (ranks {})", name, list_of(ranks)), waiter);
   }
   ways.push_back(fmt::format("{}: MPI by way of the host, as {}", name, why));
   return std::make_unique<StagedCommunicator>(std::move(host), *staging, name, waiter);
@@ -145,7 +145,8 @@ std::unique_ptr<Communicator> GroupMaker::make(GroupKind kind, const std::vector
   } else {
     group = make_plain(ranks, tag, name);
   }
-  return decorator == nullptr ? std::move(group) : decorator->decorate(std::move(group), kind, ranks, tag, share);
+  return options.decorator == nullptr ? std::move(group)
+                                      : options.decorator->decorate(std::move(group), kind, ranks, tag, share);
 }
 
 PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
@@ -158,7 +159,7 @@ PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
   for (const DeviceId device : mesh.devices[replica]) members.push_back(maker.map.rank_of(device).value);
   tensor_ = maker.make(GroupKind::tensor, members, first_tag,
                        fmt::format("the tensor-parallel group of stage {}, replica {}", role.stage.value, replica));
-  const SumGroups groups = sum_groups(mesh, role.shard, maker.nodes);
+  const SumGroups groups = sum_groups(mesh, role.shard, maker.options.nodes);
   const auto own = std::find_if(groups.begin(), groups.end(), [&](const std::vector<int>& group) {
     return std::find(group.begin(), group.end(), role.replica) != group.end();
   });
@@ -171,10 +172,10 @@ PartGroups::PartGroups(GroupMaker& maker, const PartRole& role) {
   if (mesh.zero_stage > 0 || groups.size() > 1) gather_ = maker.make(GroupKind::gather, replicas, first_tag + 2, name);
   std::vector<int> all;
   for (int r = 0; r < mesh.replicas; ++r) all.push_back(rank_of(r));
-  if (maker.tied == TiedGathers::some && groups.size() > 1) {
+  if (maker.options.tied == TiedGathers::some && groups.size() > 1) {
     replicas_ = maker.make(GroupKind::gather, all, first_tag + 3, name);
   }
-  if (maker.batch_sums == BatchSums::some) {
+  if (maker.options.batch_sums == BatchSums::some) {
     statistics_ = maker.make(GroupKind::statistics, all, first_tag + 4,
                              fmt::format("the replicas of stage {}, shard {}", role.stage.value, shard));
   }
@@ -187,7 +188,7 @@ void PartGroups::share_slices(GroupMaker& maker, const PartRole& role, const Sum
   int tag = maker.next_tag;
   std::size_t most = 0;
   for (int shard = 0; shard < role.mesh.tensor_parallel; ++shard) {
-    most = std::max(most, common_slices(sum_groups(role.mesh, shard, maker.nodes)).size());
+    most = std::max(most, common_slices(sum_groups(role.mesh, shard, maker.options.nodes)).size());
   }
   maker.next_tag += static_cast<int>(most);
   for (const SliceOwners& slice : common_slices(groups)) {
@@ -220,19 +221,7 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
   if (staging_ != nullptr) ways_.push_back(describe_messages(mpi));
   std::vector<int> everyone(static_cast<std::size_t>(size_of(world)));
   std::iota(everyone.begin(), everyone.end(), 0);
-  GroupMaker maker = {world,
-                      map,
-                      arena,
-                      waiter,
-                      staging_.get(),
-                      own,
-                      reach,
-                      ways_,
-                      options.decorator,
-                      options.nodes,
-                      options.tied,
-                      options.batch_sums,
-                      0};
+  GroupMaker maker = {world, map, arena, waiter, staging_.get(), options, reach, ways_};
   all_ = maker.make(GroupKind::all, everyone, maker.next_tag++, "the sum over all ranks");
   const std::optional<Role> role = role_of(plan, map.device_of(RankId(rank_in(world))));
   if (!role) return;

@@ -82,6 +82,15 @@ enum class TiedGathers { none, some };
 /// Whether layers sum over the replicas of their stage, as batch norms do.
 enum class BatchSums { none, some };
 
+/// What groups are to do beside what a plan says of them.
+struct GroupOptions {
+  CommunicationDecorator* decorator = nullptr;  ///< outlives the groups; null: none
+  std::vector<int> nodes = {};                  ///< of each device; empty: all are on one
+  Reach own = {};                               ///< of this rank
+  TiedGathers tied = TiedGathers::none;
+  BatchSums batch_sums = BatchSums::none;
+};
+
 /// What makes the groups of one rank.
 struct GroupMaker {
   MPI_Comm world;
@@ -89,14 +98,10 @@ struct GroupMaker {
   Arena& arena;
   Waiter& waiter;
   Staging* staging;  ///< null where MPI reaches the device's memory
-  const Reach& own;
+  const GroupOptions& options;
   const std::vector<RankReach>& reach;
   std::vector<std::string>& ways;  ///< how the groups of devices that MPI does not reach communicate
-  CommunicationDecorator* decorator = nullptr;
-  const std::vector<int>& nodes;  ///< of each device; empty: all are on one
-  TiedGathers tied;
-  BatchSums batch_sums;
-  int next_tag = 0;  ///< groups that are made at once by different ranks must not share a rank or a tag
+  int next_tag = 0;                ///< groups that are made at once by different ranks must not share a rank or a tag
 
   /// Collective over the ranks.
   std::unique_ptr<Communicator> make(GroupKind kind, const std::vector<int>& ranks, int tag, const std::string& name,
@@ -140,15 +145,6 @@ class PartGroups {
   std::unique_ptr<Communicator> replicas_;  ///< null where the data-parallel group has all, or none is needed
   std::unique_ptr<Communicator> statistics_;
   std::vector<SharedSlice> shared_slices_;
-};
-
-/// What groups are to do beside what a plan says of them.
-struct GroupOptions {
-  CommunicationDecorator* decorator = nullptr;  ///< outlives the groups; null: none
-  std::vector<int> nodes = {};                  ///< of each device; empty: all are on one
-  Reach own = {};                               ///< of this rank
-  TiedGathers tied = TiedGathers::none;
-  BatchSums batch_sums = BatchSums::none;
 };
 
 /// The communicators of one rank, derived from the plan's stages: the groups of each part of its stage, all ranks,

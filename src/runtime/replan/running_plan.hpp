@@ -9,21 +9,15 @@
 #include "cost/cost.hpp"
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/execute/session.hpp"
-#include "runtime/machine.hpp"
+#include "runtime/job_setup.hpp"
 #include "runtime/rank_device.hpp"
 
 namespace pptrain {
 
 /// What the sessions of all plans of a job have in common; everything outlives them.
-struct PlanJob {
-  MPI_Comm world;
-  Waiter& waiter;  ///< of what is done together before and after the steps
-  const Config& config;
-  const Model& model;
-  const Machine& machine;
+struct PlanJob : JobSetup {
   const Instance& instance;
   const LayerFactory& layers;
-  const RankDevice& device;
   bool has_padding = false;                  ///< samples may end in it
   std::function<StopWish()> stop_wish = {};  ///< whether this rank wants the training to stop; empty: never
 };
