@@ -16,7 +16,7 @@
 
 #include "cluster/read.hpp"
 #include "config/read.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "planners/judge/simulated_plan.hpp"
 #include "profile/analytic.hpp"
 

@@ -16,7 +16,7 @@
 #include "planners/calibrate.hpp"
 #include "planners/given_plan.hpp"
 #include "report/run_folder.hpp"
-#include "runtime/choose_plans.hpp"
+#include "runtime/job/choose_plans.hpp"
 
 namespace pptrain {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/error.hpp"
 #include "cluster/read.hpp"
 #include "export_plan/export_plan.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "plan/match.hpp"
 #include "planners/judge/planned_orders.hpp"
 #include "planning.hpp"

@@ -17,7 +17,7 @@
 #include "comm/launcher.hpp"
 #include "runtime/generate/generate.hpp"
 #include "runtime/generate/mpi_text_team.hpp"
-#include "runtime/waiters.hpp"
+#include "runtime/places/waiters.hpp"
 
 namespace pptrain {
 namespace {

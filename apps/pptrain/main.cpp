@@ -17,7 +17,7 @@
 #include "commands.hpp"
 #include "planning.hpp"
 #include "runtime/checkpoint/stop_request.hpp"
-#include "runtime/load_config.hpp"
+#include "runtime/places/load_config.hpp"
 #include "same_arguments.hpp"
 
 namespace {

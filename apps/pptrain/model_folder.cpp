@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "model/families/families.hpp"
+#include "runtime/execute/model_weights.hpp"
 #include "runtime/generate/text_model.hpp"
-#include "runtime/model_weights.hpp"
 
 namespace pptrain {
 namespace {

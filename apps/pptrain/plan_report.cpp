@@ -7,7 +7,7 @@
 #include "planning.hpp"
 #include "report/page.hpp"
 #include "report/plan_report.hpp"
-#include "runtime/search_display.hpp"
+#include "runtime/display/search_display.hpp"
 
 namespace pptrain {
 namespace {

@@ -18,8 +18,8 @@
 #include "converting.hpp"
 #include "export_plan/like.hpp"
 #include "interrupt.hpp"
-#include "io/parameters.hpp"
-#include "model/check.hpp"
+#include "io/checkpoint/parameters.hpp"
+#include "model/build/check.hpp"
 #include "model_job.hpp"
 #include "output.hpp"
 #include "plan/match.hpp"
@@ -31,14 +31,14 @@
 #include "planners/judge/rank_correlation.hpp"
 #include "profile/analytic.hpp"
 #include "profile/from_files.hpp"
-#include "runtime/choose_plans.hpp"
-#include "runtime/datasets.hpp"
+#include "runtime/execute/model_weights.hpp"
 #include "runtime/generate/sample_prompts.hpp"
-#include "runtime/load_config.hpp"
-#include "runtime/machine.hpp"
-#include "runtime/model_weights.hpp"
-#include "runtime/obtain_profile.hpp"
-#include "runtime/waiters.hpp"
+#include "runtime/job/choose_plans.hpp"
+#include "runtime/job/datasets.hpp"
+#include "runtime/measure/obtain_profile.hpp"
+#include "runtime/places/load_config.hpp"
+#include "runtime/places/machine.hpp"
+#include "runtime/places/waiters.hpp"
 
 namespace pptrain {
 Config planning_config(const Options& options) {
@@ -323,7 +323,7 @@ void check_named_files(const Config& config) {
   const Model model = build_model_of(config);
   if (config.data.has_training_data()) open_datasets(config, model);
   // Planning takes nothing but dimensions from the folder.
-  const bool starts_from_weights = !config.model.from.empty() && config.model.initial == "weights";
+  const bool starts_from_weights = !config.model.from.empty() && config.model.initial == InitialWeights::folder;
   if (starts_from_weights && !names_files(config)) const ModelWeights weights(config.model.from, model);
   const SamplePrompts samples(config, model);
   if (!config.model.initial_parameters.empty()) const ParameterFile file(config.model.initial_parameters);

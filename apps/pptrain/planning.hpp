@@ -6,7 +6,7 @@
 #include "options.hpp"
 #include "planners/ask/restrictions.hpp"
 #include "planners/describe/throughput.hpp"
-#include "runtime/job_options.hpp"
+#include "runtime/places/job_options.hpp"
 
 namespace pptrain {
 

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "runtime/waiters.hpp"
+#include "runtime/places/waiters.hpp"
 
 namespace pptrain {
 

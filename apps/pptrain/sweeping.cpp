@@ -17,7 +17,7 @@
 #include "planners/what_if/sweep_files.hpp"
 #include "planning.hpp"
 #include "report/page.hpp"
-#include "runtime/search_display.hpp"
+#include "runtime/display/search_display.hpp"
 
 namespace pptrain {
 namespace {

@@ -8,8 +8,8 @@
 #include "base/rewritten_line.hpp"
 #include "base/timing.hpp"
 #include "base/units.hpp"
-#include "io/tokenize_samples.hpp"
-#include "runtime/progress.hpp"
+#include "io/samples/tokenize_samples.hpp"
+#include "runtime/display/progress.hpp"
 
 namespace pptrain {
 namespace {

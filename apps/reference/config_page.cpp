@@ -150,20 +150,10 @@ void add_keys_of_folder(KeyTable& table, const KeyTable& folder) {
   }
 }
 
-/// A layer of each kind, though no chain has all.
-Config chain_of_kinds() {
-  Config config;
-  for (const char* kind : {"embedding", "block", "output", "images", "convolution", "residual", "dense", "classes",
-                           "latent", "enlarge", "pixels"}) {
-    config.model.layer.emplace_back();
-    config.model.layer.back().kind = kind;
-  }
-  return config;
-}
-
 /// The keys of a network's layers, a table for each kind.
 std::string layer_tables() {
-  Config config = chain_of_kinds();
+  Config config;
+  config.model.layer = layers_of_all_kinds();  // though no chain has all
   Describer describer;
   visit_keys(describer, config);
   std::vector<KeyTable> tables = std::move(describer.tables);
@@ -181,7 +171,7 @@ std::string layer_tables() {
   for (std::size_t i = 0; i < tables.size(); ++i) {
     for (KeyDescription& key : tables[i].keys) key.fallback = "`" + defaults[i].at(key.name) + "`";
     tables[i].keys.front().fallback = "`\"block\"`";
-    tables[i].path += fmt::format(": kind = \"{}\"", config.model.layer[i].kind);
+    tables[i].path += fmt::format(": kind = \"{}\"", config.model.layer[i].name());
     text += table_section(tables[i], Fallback::default_value);
   }
   return text;

@@ -48,7 +48,7 @@ class Messages final : public Pending {
       MPI_Request_get_status(message.request, &ended, MPI_STATUS_IGNORE);
       if (ended == 0) ranks += fmt::format("{}{}", ranks.empty() ? "rank " : ", ", message.rank);
     }
-    return ranks.empty() ? "nothing" : ranks;
+    return ranks.empty() ? nothing_missing : ranks;
   }
 
  private:

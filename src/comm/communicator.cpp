@@ -12,7 +12,7 @@ namespace {
 class Ended final : public Pending {
  public:
   bool test() override { return true; }
-  std::string missing() const override { return "nothing"; }
+  std::string missing() const override { return nothing_missing; }
 };
 
 }  // namespace

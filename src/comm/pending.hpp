@@ -7,6 +7,9 @@
 
 namespace pptrain {
 
+/// What a transfer that has ended misses.
+inline constexpr const char* nothing_missing = "nothing";
+
 /// A transfer or collective that has been started.
 class Pending {
  public:

@@ -45,7 +45,7 @@ bool StagedTransfer::test() {
 }
 
 std::string StagedTransfer::missing() const {
-  if (phase_ == Phase::ended) return "nothing";
+  if (phase_ == Phase::ended) return nothing_missing;
   return transfer_ == nullptr ? "the work of " + staging_.device().name() + " before a transfer" : transfer_->missing();
 }
 

@@ -113,9 +113,8 @@ void check_grid(const Config& config) {
 
 void check_zero(const Config& config) {
   const ParallelismConfig& parallelism = config.parallelism;
-  if (parallelism.zero_group != "node" || parallelism.zero_stage != AutoInt(0)) return;
-  throw_bad_input({config.where("parallelism.zero_group"),
-                   fmt::format("zero_group = \"{}\" with zero_stage = 0", parallelism.zero_group),
+  if (parallelism.zero_group != ZeroGroup::node || parallelism.zero_stage != AutoInt(0)) return;
+  throw_bad_input({config.where("parallelism.zero_group"), "zero_group = \"node\" with zero_stage = 0",
                    "stage 0 divides nothing", "use zero_stage = 1, 2, 3 or \"auto\", or leave zero_group"});
 }
 
@@ -169,11 +168,11 @@ void check_documents(const Config& config) {
 
 void check_schedule(const Config& config) {
   const LrSchedulerConfig& scheduler = config.lr_scheduler;
-  if (scheduler.name == "step" && scheduler.step_interval == 0) {
+  if (scheduler.kind == LrSchedule::step && scheduler.step_interval == 0) {
     throw_bad_input({config.where("lr_scheduler.step_interval"), "name = \"step\" without step_interval",
                      "it says how often the learning rate is lowered", "set step_interval to a number of steps"});
   }
-  if (scheduler.name != "wsd") return;
+  if (scheduler.kind != LrSchedule::wsd) return;
   if (scheduler.decay_steps == 0) {
     throw_bad_input({config.where("lr_scheduler.decay_steps"), "name = \"wsd\" without decay_steps",
                      "it says when the learning rate begins to fall",
@@ -192,7 +191,7 @@ void check_schedule(const Config& config) {
 void check_training(const Config& config) {
   check_loss_scale(config);
   const double rate = config.optimizer.learning_rate;
-  if (config.lr_scheduler.name != "constant" && config.lr_scheduler.minimum > rate) {
+  if (config.lr_scheduler.kind != LrSchedule::constant && config.lr_scheduler.minimum > rate) {
     throw_bad_input({config.where("lr_scheduler.minimum"),
                      fmt::format("minimum = {} is above learning_rate = {}", config.lr_scheduler.minimum, rate),
                      "the schedule falls from learning_rate to minimum", "lower minimum"});
@@ -228,9 +227,11 @@ void check_expert_groups(const Config& config) {
 void check_expert(const Config& config) {
   const ParallelismConfig& parallelism = config.parallelism;
   if (!parallelism.expert) return;
-  if (parallelism.experts == "all-to-all" || parallelism.experts == "auto") return check_expert_groups(config);
+  if (parallelism.experts == Experts::sent || parallelism.experts == Experts::chosen)
+    return check_expert_groups(config);
   throw_bad_input({config.where("parallelism.expert"),
-                   fmt::format("expert = {} with experts = \"{}\"", *parallelism.expert, parallelism.experts),
+                   fmt::format("expert = {} with experts = \"{}\"", *parallelism.expert,
+                               experts_names().name_of(parallelism.experts)),
                    "replicas divide experts where they send rows to one another", "add experts = \"all-to-all\""});
 }
 

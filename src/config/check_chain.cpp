@@ -13,63 +13,60 @@ class ChainLayer {
   ChainLayer(const Config& config, std::size_t index)
       : config_(config), layer_(config.model.layer[index]), place_(fmt::format("model.layer[{}]", index)) {}
 
-  void check_kind(const std::string& wanted, const std::string& reason) const {
-    if (layer_.kind == wanted) return;
-    refuse("kind", fmt::format("{} is of the kind \"{}\", not \"{}\"", place_, layer_.kind, wanted), reason,
+  /// The layer as one of a kind that it has to be.
+  template <class Wanted>
+  const Wanted& as(const std::string& reason) const {
+    if (const Wanted* layer = layer_.as<Wanted>()) return *layer;
+    refuse("kind", fmt::format("{} is of the kind \"{}\", not \"{}\"", place_, layer_.name(), Wanted::name), reason,
            "a chain is an embedding, blocks, and an output; or images, convolutions and residual blocks, dense layers, "
            "and classes; or a latent layer, blocks and enlarging layers, and pixels");
   }
 
-  /// Follows the side of the feature map through a convolution or a residual block, or refuses what does not fit.
-  void follow_map(std::int64_t& side) const {
-    const bool is_block = layer_.kind == "residual";
-    if (layer_.wide > 0 && layer_.inner == 0) {
-      refuse("wide", fmt::format("wide = {} without inner", layer_.wide), "it is the width within a bottleneck",
+  /// Follows the side of the feature map through convolutions or residual blocks, or refuses what does not fit.
+  void follow_map(const ConvolutionConfig& layer, std::int64_t& side) const {
+    follow_convolutions(side, layer.kernel, layer.padded_by(), layer.stride, layer.repeat);
+    follow_pool(side, layer.pool);
+  }
+  void follow_map(const ResidualConfig& layer, std::int64_t& side) const {
+    if (layer.wide > 0 && layer.inner == 0) {
+      refuse("wide", fmt::format("wide = {} without inner", layer.wide), "it is the width within a bottleneck",
              "give inner too, or remove the key");
     }
-    const std::int64_t kernel = is_block ? 3 : layer_.kernel, padding = is_block ? 1 : layer_.padded_by();
-    for (std::int64_t i = 0; i < layer_.repeat; ++i) {
-      follow_window(side, "the convolution", {"kernel", kernel}, {"padding", padding}, i == 0 ? layer_.stride : 1);
-      if (2 * padding + 1 == kernel && (i > 0 || layer_.stride == 1)) break;  // the others leave it as it is
-    }
-    if (layer_.pool == "none") return;
-    if (layer_.pool == "average" && layer_.pool_padding > 0) {
-      refuse("pool_padding", fmt::format("pool_padding = {} of an average", layer_.pool_padding),
-             "pixels that are not there have no mean", "leave it out, or use pool = \"max\"");
-    }
-    follow_window(side, "the pooling", {"pool_size", layer_.pool_side(side)}, {"pool_padding", layer_.pool_padding},
-                  layer_.pool_step(side));
+    follow_convolutions(side, 3, 1, layer.stride, layer.repeat);
+    follow_pool(side, layer.pool);
   }
 
   /// Refuses feature maps so large that numbers of weights behind them would overflow.
   void check_map(std::int64_t side, std::int64_t channels) const {
     constexpr std::int64_t most = std::int64_t{1} << 34;
     if (side * side <= most / channels) return;
-    const std::string key = layer_.reads_images() || layer_.reads_latents() ? "image_size"
-                            : layer_.kind == "enlarge"                      ? "kind"
-                                                                            : "channels";
+    const std::string key = layer_.is<ImagesConfig>() || layer_.is<LatentConfig>() ? "image_size"
+                            : layer_.is<EnlargeConfig>()                           ? "kind"
+                                                                                   : "channels";
     refuse(key, fmt::format("a map of {0} x {0} pixels and {1} channels", side, channels),
            fmt::format("one of at most {} numbers can be planned", most), "use smaller images or fewer channels");
   }
 
   /// A block over the pixels of a map.
-  void check_drawing_block(std::int64_t side, std::int64_t hidden) const {
-    check_block(hidden);
-    if (layer_.window > 0 && side % layer_.window != 0) {
-      refuse("window", fmt::format("window = {} does not divide the side of {} pixels", layer_.window, side),
+  void check_drawing_block(const BlockConfig& block, std::int64_t side, std::int64_t hidden) const {
+    check_block(block, hidden);
+    if (block.window > 0 && side % block.window != 0) {
+      refuse("window", fmt::format("window = {} does not divide the side of {} pixels", block.window, side),
              "a map is divided into squares of equal size", "use a divisor of the side, or 0");
     }
-    const std::string key = layer_.rotary_theta > 0.0 ? "rotary_theta" : layer_.experts > 0 ? "experts" : "";
-    if (key.empty()) return;
-    refuse(key, key + " in a block that draws images",
-           key == "experts" ? "its pixels all go to one part" : "pixels have places in two dimensions, not in a row",
-           "remove the key");
+    if (block.rotary_theta > 0.0) {
+      refuse("rotary_theta", "rotary_theta in a block that draws images",
+             "pixels have places in two dimensions, not in a row", "remove the key");
+    }
+    if (block.experts.number > 0) {
+      refuse("experts", "experts in a block that draws images", "its pixels all go to one part", "remove the key");
+    }
   }
 
   /// Follows side and columns of a map that is enlarged.
-  void follow_enlarging(std::int64_t& side, std::int64_t& columns) const {
+  void follow_enlarging(const EnlargeConfig& layer, std::int64_t& side, std::int64_t& columns) const {
     side *= 2;
-    if (layer_.method != "shuffle") return;
+    if (layer.method != EnlargeKind::shuffle) return;
     if (columns % 4 != 0) {
       refuse("method", fmt::format("method = \"shuffle\" where pixels have {} numbers", columns),
              "a quarter of them goes to each of four pixels", "use columns that 4 divides at each such layer");
@@ -77,25 +74,42 @@ class ChainLayer {
     columns /= 4;
   }
 
-  void check_block(std::int64_t hidden) const {
-    if (layer_.head_size == 0 && hidden % layer_.heads != 0) {
-      refuse("heads", fmt::format("heads = {} does not divide columns = {}", layer_.heads, hidden),
+  void check_block(const BlockConfig& block, std::int64_t hidden) const {
+    if (block.head_size == 0 && hidden % block.heads != 0) {
+      refuse("heads", fmt::format("heads = {} does not divide columns = {}", block.heads, hidden),
              "every head gets equally many columns", "use other heads, or give head_size");
     }
-    if (layer_.heads % layer_.num_key_heads() != 0) {
-      refuse("key_heads", fmt::format("key_heads = {} does not divide heads = {}", layer_.key_heads, layer_.heads),
+    if (block.heads % block.num_key_heads() != 0) {
+      refuse("key_heads", fmt::format("key_heads = {} does not divide heads = {}", block.key_heads, block.heads),
              "every key head serves equally many query heads", "use a divisor of heads");
     }
-    const std::int64_t rotated = layer_.rotated_columns(hidden);
-    if (layer_.rotary_theta > 0.0 && (rotated == 0 || rotated % 2 != 0)) {
-      refuse("rotary_share", fmt::format("{} of {} columns of a head turn", rotated, layer_.head_columns(hidden)),
+    const std::int64_t rotated = block.rotated_columns(hidden);
+    if (block.rotary_theta > 0.0 && (rotated == 0 || rotated % 2 != 0)) {
+      refuse("rotary_share", fmt::format("{} of {} columns of a head turn", rotated, block.head_columns(hidden)),
              "rotary positions turn pairs of columns", "use another head_size or rotary_share");
     }
-    check_experts();
+    check_experts(block);
   }
 
  private:
   using Named = std::pair<const char*, std::int64_t>;
+
+  void follow_convolutions(std::int64_t& side, std::int64_t kernel, std::int64_t padding, std::int64_t stride,
+                           std::int64_t repeat) const {
+    for (std::int64_t i = 0; i < repeat; ++i) {
+      follow_window(side, "the convolution", {"kernel", kernel}, {"padding", padding}, i == 0 ? stride : 1);
+      if (2 * padding + 1 == kernel && (i > 0 || stride == 1)) break;  // the others leave it as it is
+    }
+  }
+
+  void follow_pool(std::int64_t& side, const PoolConfig& pool) const {
+    if (!pool.kind) return;
+    if (pool.kind == PoolKind::average && pool.padding > 0) {
+      refuse("pool_padding", fmt::format("pool_padding = {} of an average", pool.padding),
+             "pixels that are not there have no mean", "leave it out, or use pool = \"max\"");
+    }
+    follow_window(side, "the pooling", {"pool_size", pool.side(side)}, {"pool_padding", pool.padding}, pool.step(side));
+  }
 
   void follow_window(std::int64_t& side, const char* what, Named size, Named padding, std::int64_t stride) const {
     if (padding.second >= size.second) {
@@ -111,34 +125,35 @@ class ChainLayer {
     side = (side + 2 * padding.second - size.second) / stride + 1;
   }
 
-  void check_experts() const {
-    if (layer_.experts == 0) return check_no_experts();
-    if (layer_.experts_per_token > layer_.experts) {
+  void check_experts(const BlockConfig& block) const {
+    const ExpertsConfig& experts = block.experts;
+    if (experts.number == 0) return check_no_experts(experts);
+    if (experts.per_token > experts.number) {
       refuse("experts_per_token",
-             fmt::format("experts_per_token = {} with experts = {}", layer_.experts_per_token, layer_.experts),
+             fmt::format("experts_per_token = {} with experts = {}", experts.per_token, experts.number),
              "a position goes to several experts, each another one", "correct one of the two numbers");
     }
-    if (layer_.repeat % layer_.experts_every != 0) {
-      refuse("experts_every", fmt::format("experts_every = {} of repeat = {}", layer_.experts_every, layer_.repeat),
+    if (block.repeat % experts.every != 0) {
+      refuse("experts_every", fmt::format("experts_every = {} of repeat = {}", experts.every, block.repeat),
              "blocks with experts come at equal distances", "use a divisor of repeat");
     }
-    const std::string key = layer_.parallel ? "parallel" : "feed_forward_bias";
-    if (!layer_.parallel && !layer_.feed_forward_bias) return;
-    refuse(key, fmt::format("{} = true with experts", key),
-           layer_.parallel ? "a part with experts comes behind attention, as a layer of its own"
-                           : "experts have no biases",
-           "remove the key");
+    const std::string key = block.parallel ? "parallel" : "feed_forward_bias";
+    if (!block.parallel && !block.feed_forward_bias) return;
+    refuse(
+        key, fmt::format("{} = true with experts", key),
+        block.parallel ? "a part with experts comes behind attention, as a layer of its own" : "experts have no biases",
+        "remove the key");
   }
 
   /// A written configuration has all keys, so that only other values than the defaults ask for something.
-  void check_no_experts() const {
-    const LayerConfig none;
-    const std::string key = layer_.experts_per_token != none.experts_per_token     ? "experts_per_token"
-                            : layer_.experts_every != none.experts_every           ? "experts_every"
-                            : layer_.experts_sum_to_one != none.experts_sum_to_one ? "experts_sum_to_one"
-                            : layer_.expert_capacity != none.expert_capacity       ? "expert_capacity"
-                            : layer_.shared_expert != none.shared_expert           ? "shared_expert"
-                                                                                   : "";
+  void check_no_experts(const ExpertsConfig& experts) const {
+    const ExpertsConfig none;
+    const std::string key = experts.per_token != none.per_token     ? "experts_per_token"
+                            : experts.every != none.every           ? "experts_every"
+                            : experts.sum_to_one != none.sum_to_one ? "experts_sum_to_one"
+                            : experts.capacity != none.capacity     ? "expert_capacity"
+                            : experts.shared != none.shared         ? "shared_expert"
+                                                                    : "";
     if (key.empty()) return;
     refuse(key, key + " without experts", "the block has one feed-forward part", "add experts, or remove the key");
   }
@@ -157,55 +172,55 @@ class ChainLayer {
 /// Feature maps, then dense layers, between images and classes.
 void check_images(const Config& config) {
   const std::vector<LayerConfig>& layers = config.model.layer;
-  std::int64_t side = layers.front().image_size;
-  ChainLayer(config, 0).check_map(side, layers.front().colours);
-  ChainLayer(config, 1).check_kind("convolution", "pixels go to a convolution first");
+  const auto& images = ChainLayer(config, 0).as<ImagesConfig>("pixels are read first");
+  std::int64_t side = images.image_size;
+  ChainLayer(config, 0).check_map(side, images.channels);
+  ChainLayer(config, 1).as<ConvolutionConfig>("pixels go to a convolution first");
   bool dense = false;
   for (std::size_t i = 1; i + 1 < layers.size(); ++i) {
     const ChainLayer layer(config, i);
-    const std::string& kind = layers[i].kind;
-    dense = dense || kind == "dense";
+    dense = dense || layers[i].is<DenseConfig>();
     if (dense) {
-      layer.check_kind("dense", "what follows a dense layer is another one, or the classes");
+      layer.as<DenseConfig>("what follows a dense layer is another one, or the classes");
+    } else if (const auto* block = layers[i].as<ResidualConfig>()) {
+      layer.follow_map(*block, side);
+      layer.check_map(side, block->channels);
     } else {
-      if (kind != "residual")
-        layer.check_kind("convolution", "a feature map goes to a convolution or a residual block");
-      layer.follow_map(side);
-      layer.check_map(side, layers[i].channels);
+      const auto& convolution = layer.as<ConvolutionConfig>("a feature map goes to a convolution or a residual block");
+      layer.follow_map(convolution, side);
+      layer.check_map(side, convolution.channels);
     }
   }
-  ChainLayer(config, layers.size() - 1).check_kind("classes", "the last layer computes the loss");
+  ChainLayer(config, layers.size() - 1).as<ClassesConfig>("the last layer computes the loss");
 }
 
 /// Blocks and enlarging layers between latent numbers and pixels.
 void check_drawing(const Config& config) {
   const std::vector<LayerConfig>& layers = config.model.layer;
-  std::int64_t side = layers.front().image_size, columns = layers.front().columns;
+  const auto& latent = ChainLayer(config, 0).as<LatentConfig>("an image is drawn from numbers");
+  std::int64_t side = latent.image_size, columns = latent.columns;
   ChainLayer(config, 0).check_map(side, columns);
   for (std::size_t i = 1; i + 1 < layers.size(); ++i) {
     const ChainLayer layer(config, i);
-    if (layers[i].kind == "enlarge") {
-      layer.follow_enlarging(side, columns);
+    if (const auto* enlarge = layers[i].as<EnlargeConfig>()) {
+      layer.follow_enlarging(*enlarge, side, columns);
       layer.check_map(side, columns);
     } else {
-      layer.check_kind("block", "a map goes to blocks, or is enlarged");
-      layer.check_drawing_block(side, columns);
+      layer.check_drawing_block(layer.as<BlockConfig>("a map goes to blocks, or is enlarged"), side, columns);
     }
   }
   const ChainLayer last(config, layers.size() - 1);
-  last.check_kind("pixels", "the last layer computes the loss");
-  last.check_map(side, layers.back().colours);
+  last.check_map(side, last.as<PixelsConfig>("the last layer computes the loss").channels);
 }
 
 void check_texts(const Config& config) {
   const std::vector<LayerConfig>& layers = config.model.layer;
-  ChainLayer(config, 0).check_kind("embedding", "tokens become vectors first");
+  const std::int64_t columns = ChainLayer(config, 0).as<EmbeddingConfig>("tokens become vectors first").columns;
   for (std::size_t i = 1; i + 1 < layers.size(); ++i) {
     const ChainLayer layer(config, i);
-    layer.check_kind("block", "what stands between embedding and output is a block");
-    layer.check_block(layers.front().columns);
+    layer.check_block(layer.as<BlockConfig>("what stands between embedding and output is a block"), columns);
   }
-  ChainLayer(config, layers.size() - 1).check_kind("output", "the last layer computes the loss");
+  ChainLayer(config, layers.size() - 1).as<OutputConfig>("the last layer computes the loss");
 }
 
 }  // namespace
@@ -218,8 +233,8 @@ void check_chain(const Config& config) {
                      "layer, a block and pixels, at least",
                      "write the others down too"});
   }
-  if (layers.front().reads_images()) return check_images(config);
-  if (layers.front().reads_latents()) return check_drawing(config);
+  if (layers.front().is<ImagesConfig>()) return check_images(config);
+  if (layers.front().is<LatentConfig>()) return check_drawing(config);
   check_texts(config);
 }
 

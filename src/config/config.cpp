@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace pptrain {
 
@@ -18,22 +17,40 @@ std::string to_string(Precision precision) {
   return "";
 }
 
-std::string to_string(Recompute recompute) {
-  switch (recompute) {
-    case Recompute::none: return "none";
-    case Recompute::selective: return "selective";
-    case Recompute::full: return "full";
-  }
-  return "";
+std::string to_string(Recompute recompute) { return recompute_names().name_of(recompute); }
+
+const NameTable<Recompute>& recompute_names() {
+  static const NameTable<Recompute> names = {
+      {Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}};
+  return names;
+}
+
+const NameTable<LrSchedule>& lr_schedule_names() {
+  static const NameTable<LrSchedule> names = {{LrSchedule::constant, "constant"},
+                                              {LrSchedule::linear, "linear"},
+                                              {LrSchedule::cosine, "cosine"},
+                                              {LrSchedule::wsd, "wsd"},
+                                              {LrSchedule::step, "step"}};
+  return names;
+}
+
+const NameTable<Experts>& experts_names() {
+  static const NameTable<Experts> names = {{Experts::chosen, "auto"},
+                                           {Experts::columns, "columns"},
+                                           {Experts::whole, "whole"},
+                                           {Experts::sent, "all-to-all"}};
+  return names;
+}
+
+const NameTable<ObjectiveKind>& objective_names() {
+  static const NameTable<ObjectiveKind> names = {
+      {ObjectiveKind::time, "time"}, {ObjectiveKind::cost, "cost"}, {ObjectiveKind::time_cost, "time-cost"}};
+  return names;
 }
 
 const std::vector<std::string>& trainable_models() {
   static const std::vector<std::string> names = {"gpt2", "mlp-classifier"};
   return names;
-}
-
-std::int64_t LayerConfig::rotated_columns(std::int64_t hidden) const {
-  return rotary_theta > 0.0 ? std::llround(rotary_share * static_cast<double>(head_columns(hidden))) : 0;
 }
 
 std::string ModelConfig::layers_text() const {

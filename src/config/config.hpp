@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "base/interval.hpp"
+#include "base/name_table.hpp"
+#include "config/layer_config.hpp"
+#include "config/optimizers.hpp"
 
 namespace pptrain {
 
@@ -14,7 +17,31 @@ enum class Precision { fp32, bf16, fp16 };
 enum class GradientPrecision { fp32, bf16 };  ///< in which gradients go from replica to replica
 enum class BalanceOver { layer, model };      ///< of what the balance of experts is computed as one
 enum class Recompute { none, selective, full };
-enum class ZeroGroup { replicas, node };  ///< who divides what ZeRO divides: all replicas, or those of a node
+enum class ZeroGroup { replicas, node };       ///< who divides what ZeRO divides: all replicas, or those of a node
+enum class DeviceChoice { any, host, gpu };    ///< what a rank computes with; any: a GPU where there is one
+enum class GpuTransport { any, nccl, mpi };    ///< what carries sums of GPUs; any: NCCL where it can be
+enum class Primitive { replicate, split };     ///< Whale's
+enum class InitialWeights { folder, random };  ///< what the training of a folder's model starts from
+enum class LrSchedule { constant, linear, cosine, wsd, step };  ///< how the learning rate falls
+enum class Effort { quick, normal, thorough };                  ///< how much work a search may do
+enum class ObjectiveKind { time, cost, time_cost };             ///< what a plan is to make small
+enum class ReplanWhen { never, on_drift };                      ///< when a job is planned anew
+/// How attention of a computed profile runs; as_runtime: as that runtime has it.
+enum class AttentionRun { as_runtime, fused, stored, stored_dropout };
+
+/// Who has which part of the experts of a layer.
+enum class Experts {
+  chosen,   ///< columns of each expert in a tensor-parallel group, or replicas that send rows where `auto` finds that
+            ///< faster
+  columns,  ///< of each expert, for the members of a tensor-parallel group
+  whole,    ///< whole ones, where their number can be divided evenly
+  sent,     ///< whole ones, which replicas may divide too, and send rows to one another
+};
+
+const NameTable<Recompute>& recompute_names();
+const NameTable<LrSchedule>& lr_schedule_names();
+const NameTable<Experts>& experts_names();
+const NameTable<ObjectiveKind>& objective_names();
 
 std::string to_string(Precision precision);
 std::string to_string(GradientPrecision precision);
@@ -29,92 +56,18 @@ struct JobConfig {
   std::string name = "job";
   std::string output = "outputs";  ///< run directories go below it
   std::int64_t seed = 1234;
-  double timeout = 120.0;              ///< seconds; longest wait for a peer
-  double time_limit = 0.0;             ///< seconds; 0: none
-  std::string device = "auto";         ///< what a rank computes with: "gpu", "host", or the first where there is one
-  std::string gpu_transport = "auto";  ///< of groups of GPUs: "nccl", "mpi", or the first where it can be
-  bool cuda_graphs = false;            ///< calls to a GPU that come again run as CUDA graphs
+  double timeout = 120.0;   ///< seconds; longest wait for a peer
+  double time_limit = 0.0;  ///< seconds; 0: none
+  DeviceChoice device = DeviceChoice::any;
+  GpuTransport gpu_transport = GpuTransport::any;
+  bool cuda_graphs = false;  ///< calls to a GPU that come again run as CUDA graphs
 };
 
 /// One of Whale's primitives for an interval of layers.
 struct Annotation {
   Interval layers;
-  std::string primitive = "replicate";  ///< or "split"
-  std::int64_t devices = 0;             ///< 0: the planner chooses
-};
-
-/// Equal layers of a network that the user writes down: an embedding, blocks, or the output layer.
-struct LayerConfig {
-  /// A network of texts has "embedding", "block", "output"; one of images "images", "convolution", "residual", "dense",
-  /// "classes"; one that draws images "latent", "block", "enlarge", "pixels".
-  std::string kind = "block";
-  std::int64_t repeat = 1;  ///< how many such layers follow one another
-  // An embedding has:
-  std::int64_t columns = 64;  ///< hidden width, of the whole chain; of a dense or latent layer its own
-  bool positions = false;     ///< each place has a row of a second table; of a latent and an enlarging layer too
-  // Only a block has:
-  std::int64_t heads = 4;
-  std::int64_t key_heads = 0;     ///< 0: as many as heads
-  std::int64_t head_size = 0;     ///< 0: columns / heads
-  std::int64_t feed_forward = 0;  ///< 0: four times the hidden width
-  std::string activation = "gelu_tanh";
-  bool gated = false;
-  double rotary_theta = 0.0;  ///< 0: heads do not turn
-  double rotary_share = 1.0;  ///< part of a head's columns that turns
-  bool query_bias = false;    ///< of queries, keys and values
-  bool output_bias = false;   ///< of attention
-  bool feed_forward_bias = false;
-  bool head_norms = false;
-  std::int64_t experts = 0;  ///< feed-forward parts, of which each position goes to some; 0: one part for all
-  std::int64_t experts_per_token = 2;
-  bool experts_sum_to_one = true;  ///< weights of the chosen ones
-  double expert_capacity = 0.0;    ///< rows of a sample that each takes, in even shares of them; 0: all
-  std::int64_t shared_expert = 0;  ///< columns of a part that all positions go to as well; 0: there is none
-  bool parallel = false;           ///< both parts of the block read its input
-  std::int64_t window = 0;  ///< positions that are seen, 0: all earlier ones; of images pixels of a square's side
-  std::int64_t experts_every = 1;  ///< one in so many of `repeat` has experts, the last of them
-  // A block and the output layer have:
-  std::string norm = "layer";  ///< or "rms"
-  double epsilon = 1e-5;
-  // Only the output layer has:
-  bool tied = false;  ///< it shares the token embedding
-  // Images have, and what draws them:
-  std::int64_t image_size = 224;  ///< pixels of a side; of a latent layer those of its map
-  std::int64_t colours = 3;       ///< channels of an image
-  // Only a latent layer has:
-  std::int64_t inputs = 64;  ///< numbers of a sample
-  // Only an enlarging layer has:
-  std::string method = "bicubic";  ///< or "shuffle"
-  // A convolution and a residual block have:
-  std::int64_t channels = 64;      ///< of the result
-  std::int64_t stride = 1;         ///< of the first of `repeat`
-  std::string rectifier = "relu";  ///< `activation`, of a dense layer too; a convolution may have "none"
-  std::string pool = "none";       ///< behind the last of `repeat`: or "max", "average"
-  std::int64_t pool_size = 2;      ///< pixels of a side; 0: the whole map
-  std::int64_t pool_stride = 0;    ///< 0: as `pool_size`
-  std::int64_t pool_padding = 0;
-  // Only a convolution has:
-  std::int64_t kernel = 3;  ///< pixels of a side
-  AutoInt padding;          ///< nothing: half the kernel
-  bool batch_norm = false;  ///< in place of a bias
-  // Only a residual block has:
-  std::int64_t inner = 0;  ///< channels within a bottleneck; 0: two convolutions of 3 x 3
-  std::int64_t wide = 0;   ///< channels behind its 3 x 3; 0: `inner`
-  // Only classes have:
-  std::int64_t classes = 10;
-
-  std::int64_t num_key_heads() const { return key_heads > 0 ? key_heads : heads; }
-  std::int64_t head_columns(std::int64_t hidden) const { return head_size > 0 ? head_size : hidden / heads; }
-  /// Columns of a head that turn.
-  std::int64_t rotated_columns(std::int64_t hidden) const;
-  /// Whether it is the first of a network that reads images.
-  bool reads_images() const { return kind == "images"; }
-  /// ... of one that draws images.
-  bool reads_latents() const { return kind == "latent"; }
-  std::int64_t padded_by() const { return padding.value_or(kernel / 2); }
-  /// Side and stride of the pooling's window over a map of `side` x `side` pixels.
-  std::int64_t pool_side(std::int64_t side) const { return pool_size > 0 ? pool_size : side; }
-  std::int64_t pool_step(std::int64_t side) const { return pool_stride > 0 ? pool_stride : pool_side(side); }
+  Primitive primitive = Primitive::replicate;
+  std::int64_t devices = 0;  ///< 0: the planner chooses
 };
 
 /// Names of the models that this version trains.
@@ -123,8 +76,8 @@ const std::vector<std::string>& trainable_models();
 struct ModelConfig {
   std::string name = "gpt2";
   std::string from;  ///< a folder with config.json, as Hugging Face's libraries write it; "": `name` says it
-  std::string initial = "weights";  ///< with `from`: the folder's weights, or "random"
-  std::int64_t image_size = 0;      ///< with `from`: pixels of an image's side; 0: what the folder says
+  InitialWeights initial = InitialWeights::folder;  ///< with `from`
+  std::int64_t image_size = 0;                      ///< with `from`: pixels of an image's side; 0: what the folder says
   std::string description;  ///< text of the folder's config.json, once it has been read, or of a published model's
   bool published = false;   ///< `name` is that of a published model (`published_models`), which says the rest
   std::int64_t layers = 4;  ///< blocks, or dense layers of a classifier's features
@@ -193,30 +146,8 @@ struct TrainingConfig {
   bool balances_model() const { return router_aux_loss > 0.0 && router_aux_loss_over == BalanceOver::model; }
 };
 
-struct OptimizerConfig {
-  std::string name = "adamw";  ///< or "sgd", "lion", "adafactor", "muon"
-  double learning_rate = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.95;
-  double epsilon = 1e-8;
-  std::optional<double> weight_decay;  ///< nothing: 0.1, of sgd 0
-  double gradient_clip = 1.0;          ///< global norm; 0: off
-  // Only of sgd:
-  double momentum = 0.0;  ///< 0: none
-  bool nesterov = false;
-  // Only of adafactor:
-  double beta2_decay = -0.8;
-  double epsilon2 = 1e-3;
-  double clip_threshold = 1.0;
-  // Only of muon:
-  double muon_learning_rate = 0.02;
-  double muon_momentum = 0.95;
-
-  double decay() const { return weight_decay.value_or(name == "sgd" ? 0.0 : 0.1); }
-};
-
 struct LrSchedulerConfig {
-  std::string name = "constant";  ///< or "cosine", "linear", "wsd", "step"
+  LrSchedule kind = LrSchedule::constant;
   std::int64_t warmup_steps = 0;
   double minimum = 0.0;
   std::int64_t decay_steps = 0;    ///< of wsd
@@ -231,27 +162,30 @@ struct ParallelismConfig {
   std::int64_t context = 1;  ///< replicas that divide the positions of each sample, where another trainer runs
   std::string schedule = "auto";
   AutoInt virtual_stages;
-  std::int64_t unit = 0;           ///< ZeroPP scheduling unit; 0: chosen
-  std::string recompute = "auto";  ///< none, selective, full, auto
+  std::int64_t unit = 0;               ///< ZeroPP scheduling unit; 0: chosen
+  std::optional<Recompute> recompute;  ///< nothing: chosen
   AutoInt zero_stage;
-  std::string zero_group = "auto";  ///< or "replicas"; "node": divided within a node, whole on every node
-  AutoFlag offload;                 ///< whether optimizer state may be kept in the host's memory
-  AutoFlag offload_activations;     ///< whether stored activations may be
-  std::string experts = "auto";     ///< who has which: "columns", "whole", "all-to-all"
-  AutoInt expert;                   ///< replicas that divide experts between them by all-to-all; nothing: chosen
-  std::string plan;                 ///< a PLAN.json to run as it is
-  std::string like = "pptrain";     ///< the trainer whose plans are wanted (`TrainerKind`)
+  std::optional<ZeroGroup> zero_group;  ///< nothing: chosen
+  AutoFlag offload;                     ///< whether optimizer state may be kept in the host's memory
+  AutoFlag offload_activations;         ///< whether stored activations may be
+  Experts experts = Experts::chosen;
+  AutoInt expert;                ///< replicas that divide experts between them by all-to-all; nothing: chosen
+  std::string plan;              ///< a PLAN.json to run as it is
+  std::string like = "pptrain";  ///< the trainer whose plans are wanted (`TrainerKind`)
 };
 
 struct ClusterConfig {
   std::string file = "discover";  ///< or a CLUSTER.toml
+
+  /// Whether a cluster of this name is the machine itself.
+  static bool is_discovered(const std::string& file) { return file == ClusterConfig().file; }
 };
 
 struct PlannerConfig {
   std::string name = "auto";
-  double time_limit = 30.0;                     ///< seconds
-  std::string effort = "normal";                ///< quick, normal, thorough
-  std::string objective = "time";               ///< what the plan is to make small: time, cost, time-cost
+  double time_limit = 30.0;  ///< seconds
+  Effort effort = Effort::normal;
+  ObjectiveKind objective = ObjectiveKind::time;
   std::optional<double> max_cost;               ///< money; of `--tokens`, else of 10^9 tokens; nothing: no limit
   std::optional<double> min_tokens_per_second;  ///< nothing: no limit
   std::optional<double> checkpoint_time;        ///< seconds to write one; nothing: bytes over storage_bandwidth
@@ -260,15 +194,15 @@ struct PlannerConfig {
   std::int64_t trial_steps = 5;
   double drift_factor = 1.3;       ///< a rank that computes this many times as long as expected has fallen behind
   std::int64_t drift_window = 20;  ///< steps over which that is measured
-  std::string replan = "never";    ///< or "on-drift"
+  ReplanWhen replan = ReplanWhen::never;
 };
 
 struct ProfileConfig {
   std::string file;  ///< a PROFILE.json instead of measuring; "": none
   bool cache = true;
   bool analytic = false;
-  std::string like = "pptrain";    ///< the runtime that an analytic profile is of
-  std::string attention = "auto";  ///< of it: fused, stored, or as that runtime has it
+  std::string like = "pptrain";  ///< the runtime that an analytic profile is of
+  AttentionRun attention = AttentionRun::as_runtime;
   bool sequence_parallel = false;  ///< whether members divide what they do not divide otherwise by positions
 };
 

@@ -15,6 +15,25 @@
 namespace pptrain {
 namespace {
 
+const NameTable<DeviceChoice> devices = {
+    {DeviceChoice::any, "auto"}, {DeviceChoice::host, "host"}, {DeviceChoice::gpu, "gpu"}};
+const NameTable<GpuTransport> gpu_transports = {
+    {GpuTransport::any, "auto"}, {GpuTransport::nccl, "nccl"}, {GpuTransport::mpi, "mpi"}};
+const NameTable<Primitive> primitives = {{Primitive::replicate, "replicate"}, {Primitive::split, "split"}};
+const NameTable<InitialWeights> initial_weights = {{InitialWeights::folder, "weights"},
+                                                   {InitialWeights::random, "random"}};
+const NameTable<std::optional<Recompute>> recomputes = {
+    {Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}, {std::nullopt, "auto"}};
+const NameTable<std::optional<ZeroGroup>> zero_groups = {
+    {std::nullopt, "auto"}, {ZeroGroup::replicas, "replicas"}, {ZeroGroup::node, "node"}};
+const NameTable<Effort> efforts = {
+    {Effort::quick, "quick"}, {Effort::normal, "normal"}, {Effort::thorough, "thorough"}};
+const NameTable<ReplanWhen> replans = {{ReplanWhen::never, "never"}, {ReplanWhen::on_drift, "on-drift"}};
+const NameTable<AttentionRun> attentions = {{AttentionRun::as_runtime, "auto"},
+                                            {AttentionRun::fused, "fused"},
+                                            {AttentionRun::stored, "stored"},
+                                            {AttentionRun::stored_dropout, "stored-dropout"}};
+
 void visit(KeyVisitor& v, JobConfig& job) {
   v.text({"name", "Name of the job and of the folder of its runs."}, job.name);
   v.text({"output", "Folder below which runs leave their results: OUTPUT/NAME/START-TIME."}, job.output);
@@ -27,11 +46,13 @@ void visit(KeyVisitor& v, JobConfig& job) {
   v.seconds({"time_limit",
              "The job ends with a checkpoint and exit code 75 before it has run for so long; \"0 s\": no limit."},
             job.time_limit, not_negative());
-  v.name({"device", "What a rank computes with; \"auto\": a GPU where the rank sees one, else the host."}, job.device,
-         {"auto", "host", "gpu"});
-  v.name({"gpu_transport",
-          "What carries sums between GPUs; \"auto\": NCCL where every rank of a group has a GPU of its own, else MPI."},
-         job.gpu_transport, {"auto", "nccl", "mpi"});
+  visit_kind(v, {"device", "What a rank computes with; \"auto\": a GPU where the rank sees one, else the host."},
+             job.device, devices);
+  visit_kind(
+      v,
+      {"gpu_transport",
+       "What carries sums between GPUs; \"auto\": NCCL where every rank of a group has a GPU of its own, else MPI."},
+      job.gpu_transport, gpu_transports);
   v.flag({"cuda_graphs", "Whether calls to a GPU that repeat are recorded once and run as CUDA graphs."},
          job.cuda_graphs);
 }
@@ -39,10 +60,12 @@ void visit(KeyVisitor& v, JobConfig& job) {
 void visit(KeyVisitor& v, Annotation& annotation) {
   v.interval({"layers", "The first layer of the part and the one behind its last, numbered as in the chain."},
              annotation.layers);
-  v.name({"primitive",
-          "Whale's primitive: \"replicate\": a replica of the part per device; \"split\": the part is divided over all "
-          "of its devices."},
-         annotation.primitive, {"replicate", "split"});
+  visit_kind(
+      v,
+      {"primitive",
+       "Whale's primitive: \"replicate\": a replica of the part per device; \"split\": the part is divided over all "
+       "of its devices."},
+      annotation.primitive, primitives);
   v.integer({"devices", "How many devices the part gets; 0: the planner chooses."}, annotation.devices, at_least(0));
 }
 
@@ -97,8 +120,8 @@ void visit(KeyVisitor& v, ModelConfig& model) {
        "empty: `name` and the dimensions below say which."},
       model.from, "");
   if (!model.from.empty()) {
-    v.name({"initial", "What training starts from: the \"weights\" in the folder, or \"random\" ones."}, model.initial,
-           {"weights", "random"});
+    visit_kind(v, {"initial", "What training starts from: the \"weights\" in the folder, or \"random\" ones."},
+               model.initial, initial_weights);
     v.integer({"image_size",
                "Height and width in pixels of images that a network of convolutions reads, whose config.json does not "
                "say it; 0: the folder's, or 224."},
@@ -142,16 +165,18 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
       {"virtual_stages", "Chunks of layers per stage, of interleaved-1f1b, breadth-first, zeropp and auto."},
       parallelism.virtual_stages, at_least(1));
   v.integer({"unit", "Micro-batches of a scheduling unit of zeropp; 0: chosen."}, parallelism.unit, at_least(0));
-  v.name({"recompute",
-          "What is computed again in the backward pass instead of being stored: nothing, what attention makes, or "
-          "whole layers."},
-         parallelism.recompute, {"none", "selective", "full", "auto"});
+  visit_kind(v,
+             {"recompute",
+              "What is computed again in the backward pass instead of being stored: nothing, what attention makes, or "
+              "whole layers."},
+             parallelism.recompute, recomputes);
   v.integer_or_auto(
       {"zero_stage", "What replicas divide among themselves: 1: optimizer state, 2: gradients too, 3: weights too."},
       parallelism.zero_stage, between(0, 3));
-  v.name({"zero_group",
-          "Whether all replicas of a stage divide it, or those of each node, with all of it on every node (HSDP)."},
-         parallelism.zero_group, {"auto", "replicas", "node"});
+  visit_kind(v,
+             {"zero_group",
+              "Whether all replicas of a stage divide it, or those of each node, with all of it on every node (HSDP)."},
+             parallelism.zero_group, zero_groups);
   v.flag_or_auto(
       {"offload",
        "Whether planners may keep the optimizer state in the host's memory; \"auto\": planner auto may, on a "
@@ -161,12 +186,14 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
       {"offload_activations",
        "Whether planners may keep what layers store from F to B in the host's memory; \"auto\" as for offload."},
       parallelism.offload_activations);
-  v.name({"experts",
-          "What members of a tensor-parallel group have of a model's experts: columns of each, or \"whole\" ones where "
-          "their number can be divided evenly; with \"all-to-all\" planner auto may divide whole experts over replicas "
-          "too, which send rows to those that have their experts. \"auto\": columns, or \"all-to-all\" where that is "
-          "faster."},
-         parallelism.experts, {"auto", "columns", "whole", "all-to-all"});
+  visit_kind(
+      v,
+      {"experts",
+       "What members of a tensor-parallel group have of a model's experts: columns of each, or \"whole\" ones where "
+       "their number can be divided evenly; with \"all-to-all\" planner auto may divide whole experts over replicas "
+       "too, which send rows to those that have their experts. \"auto\": columns, or \"all-to-all\" where that is "
+       "faster."},
+      parallelism.experts, experts_names());
   v.integer_or_auto(
       {"expert",
        "With planner auto and experts = \"all-to-all\" or \"auto\": how many replicas divide the experts of a layer "
@@ -191,13 +218,16 @@ void visit(KeyVisitor& v, PlannerConfig& planner) {
           "amp-uniform-layers", "amp-uniform-parameters", "random", "exhaustive", "all"});
   v.seconds({"time_limit", "The search ends after it with the best plan so far."}, planner.time_limit,
             positive("a search needs some time"));
-  v.name({"effort",
-          "How much planner auto may simulate: \"quick\" about a tenth of \"normal\", \"thorough\" twenty times."},
-         planner.effort, {"quick", "normal", "thorough"});
-  v.name({"objective",
-          "What the plan is to make small: the time of a step, the money for it, or the product of both. Money needs "
-          "prices of all nodes; nodes that do not pay are left out."},
-         planner.objective, {"time", "cost", "time-cost"});
+  visit_kind(v,
+             {"effort",
+              "How much planner auto may simulate: \"quick\" about a tenth of \"normal\", \"thorough\" twenty times."},
+             planner.effort, efforts);
+  visit_kind(
+      v,
+      {"objective",
+       "What the plan is to make small: the time of a step, the money for it, or the product of both. Money needs "
+       "prices of all nodes; nodes that do not pay are left out."},
+      planner.objective, objective_names());
   v.number_or({"max_cost",
                "The most money that the training of `--tokens` may cost, or 10^9 tokens where no number is asked for."},
               planner.max_cost, "none", positive());
@@ -217,8 +247,8 @@ void visit(KeyVisitor& v, PlannerConfig& planner) {
   v.number({"drift_factor", "A rank that computes this many times as long as expected has fallen behind."},
            planner.drift_factor, above_one("it is a slowdown"));
   v.integer({"drift_window", "Steps over which that is measured."}, planner.drift_window, at_least(1));
-  v.name({"replan", "Whether the job is planned anew, and goes on in memory, when a rank has fallen behind."},
-         planner.replan, {"never", "on-drift"});
+  visit_kind(v, {"replan", "Whether the job is planned anew, and goes on in memory, when a rank has fallen behind."},
+             planner.replan, replans);
 }
 
 void visit(KeyVisitor& v, ClusterConfig& cluster) {
@@ -242,10 +272,11 @@ void visit(KeyVisitor& v, ProfileConfig& profile) {
       profile.like,
       {"pptrain", "megatron", "megatron-deepspeed", "deepspeed", "fsdp", "torchtitan", "transformers", "nanotron",
        "oneflow", "jax", "llm.c"});
-  v.name({"attention",
-          "How attention of an analytic profile runs: \"fused\" tile by tile, or with \"stored\" scores, of which "
-          "\"stored-dropout\" drops some; \"auto\": as the runtime of `like` has it."},
-         profile.attention, {"auto", "fused", "stored", "stored-dropout"});
+  visit_kind(v,
+             {"attention",
+              "How attention of an analytic profile runs: \"fused\" tile by tile, or with \"stored\" scores, of which "
+              "\"stored-dropout\" drops some; \"auto\": as the runtime of `like` has it."},
+             profile.attention, attentions);
   v.flag({"sequence_parallel",
           "Whether members of a tensor-parallel group of the runtime of `like` also divide norms and residual sums, by "
           "positions."},

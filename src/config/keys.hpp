@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/name_table.hpp"
 #include "config/config.hpp"
 
 namespace pptrain {
@@ -63,6 +64,14 @@ class KeyVisitor {
   virtual void begin_element(const std::string& key, std::size_t index) = 0;
   virtual void end_element() = 0;
 };
+
+/// Visits a key whose value is one of an enumeration's, by its name.
+template <class Kind>
+void visit_kind(KeyVisitor& visitor, const Key& key, Kind& value, const NameTable<Kind>& table) {
+  std::string name = table.name_of(value);
+  visitor.name(key, name, table.names());
+  if (const auto kind = table.find(name)) value = *kind;
+}
 
 /// Visits all sections and keys.
 void visit_keys(KeyVisitor& visitor, Config& config);

@@ -6,6 +6,10 @@
 
 namespace pptrain {
 
+/// The schedule of whoever leaves it open: planners try all of them. Orders under this name are searched task by task.
+inline constexpr const char* open_schedule = "auto";
+inline bool is_open(const std::string& schedule) { return schedule == open_schedule; }
+
 /// How chunks lie on the ranks of a pipeline, or on the stages of a plan.
 enum class ChunkPlacement {
   loop,    ///< chunk c on rank c mod p; with one chunk per rank the plain pipeline

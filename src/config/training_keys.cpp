@@ -6,6 +6,12 @@
 namespace pptrain {
 namespace {
 
+const NameTable<Precision> precisions = {
+    {Precision::fp32, "fp32"}, {Precision::bf16, "bf16"}, {Precision::fp16, "fp16"}};
+const NameTable<GradientPrecision> gradient_precisions = {{GradientPrecision::fp32, "fp32"},
+                                                          {GradientPrecision::bf16, "bf16"}};
+const NameTable<BalanceOver> balances = {{BalanceOver::layer, "layer"}, {BalanceOver::model, "model"}};
+
 void visit(KeyVisitor& v, MixPart& part) {
   v.input_paths({"path", "As train: one file or several, one behind the other."}, part.path, "");
   v.number({"weight", "Share of the samples that are taken from here, in units of the sum of all weights."},
@@ -43,18 +49,11 @@ void visit_augmentation(KeyVisitor& v, DataConfig& data) {
   v.flag({"flip", "Whether half of the images of the training, drawn anew in each epoch, are mirrored."}, data.flip);
 }
 
-Precision precision_of(const std::string& name) {
-  for (const Precision precision : {Precision::bf16, Precision::fp16}) {
-    if (name == to_string(precision)) return precision;
-  }
-  return Precision::fp32;
-}
-
 }  // namespace
 
 void visit(KeyVisitor& v, DataConfig& data, const ModelConfig& model) {
-  const bool reads_images = !model.layer.empty() && model.layer.front().reads_images();
-  const bool draws = !model.layer.empty() && model.layer.front().reads_latents();
+  const bool reads_images = !model.layer.empty() && model.layer.front().is<ImagesConfig>();
+  const bool draws = !model.layer.empty() && model.layer.front().is<LatentConfig>();
   const std::string keyword =
       model.is_classifier() || model.is_described() || reads_images || draws ? synthetic_data : "";
   v.input_paths(
@@ -96,15 +95,13 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
   v.integer({"global_batch_size", "Samples of a step, over all replicas."}, training.global_batch_size, at_least(1));
   v.integer_or_auto({"micro_batch_size", "Samples that enter the pipeline together; they divide the global batch."},
                     training.micro_batch_size, at_least(1));
-  std::string precision = to_string(training.precision);
-  v.name({"precision", "What products are computed in; weights and optimizer state are kept in fp32 in any case."},
-         precision, {"fp32", "bf16", "fp16"});
-  training.precision = precision_of(precision);
+  visit_kind(v,
+             {"precision", "What products are computed in; weights and optimizer state are kept in fp32 in any case."},
+             training.precision, precisions);
   v.number_or({"loss_scale", "Factor on the loss with fp16; \"dynamic\": as large as gradients stay finite with."},
               training.loss_scale, "dynamic", between(1.0, 16777216.0));
-  std::string gradients = to_string(training.gradient_precision);
-  v.name({"gradient_precision", "In what gradients travel from replica to replica."}, gradients, {"fp32", "bf16"});
-  training.gradient_precision = gradients == "bf16" ? GradientPrecision::bf16 : GradientPrecision::fp32;
+  visit_kind(v, {"gradient_precision", "In what gradients travel from replica to replica."},
+             training.gradient_precision, gradient_precisions);
   v.number({"z_loss",
             "Weight of the squared logarithm of the softmax's sum in the loss of training (1e-4), which keeps logits "
             "small; 0: none."},
@@ -122,52 +119,17 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
        "Weight of the balance of experts in the loss of training (0.01), over each micro-batch, whose size must be "
        "set with it; 0: none."},
       training.router_aux_loss, not_negative("it keeps experts in use"));
-  std::string over = training.router_aux_loss_over == BalanceOver::model ? "model" : "layer";
-  v.name({"router_aux_loss_over",
-          "Over what that balance is computed: each layer for itself, or all layers of the model together, as "
-          "transformers does."},
-         over, {"layer", "model"});
-  training.router_aux_loss_over = over == "model" ? BalanceOver::model : BalanceOver::layer;
-}
-
-void visit(KeyVisitor& v, OptimizerConfig& optimizer) {
-  v.name({"name", "The optimizer."}, optimizer.name, {"adamw", "sgd", "lion", "adafactor", "muon"});
-  v.number({"learning_rate", "Largest step size; the scheduler lowers it."}, optimizer.learning_rate,
-           positive("nothing is learned otherwise"));
-  v.number({"beta1", "AdamW, Muon: weight of the past in the running mean of gradients; Lion: in its step."},
-           optimizer.beta1, below_one("it is the weight of the past in a running mean"));
-  v.number({"beta2",
-            "AdamW, Muon: weight of the past in the running mean of squared gradients; Lion: in that of gradients."},
-           optimizer.beta2, below_one("it is the weight of the past in a running mean"));
-  v.number({"epsilon", "AdamW, Muon: what is added to the root that is divided by."}, optimizer.epsilon,
-           positive("it keeps a division finite"));
-  v.number_or({"weight_decay",
-               "Part of a weight that goes in a step, times the learning rate; not of norms and biases. \"auto\": 0.1, "
-               "of SGD 0."},
-              optimizer.weight_decay, "auto", not_negative());
-  v.number({"gradient_clip", "Largest global norm of the gradient, which is scaled down to it; 0: no clipping."},
-           optimizer.gradient_clip, not_negative("it is a norm, 0 for no clipping"));
-  v.number({"momentum", "SGD: weight of the past in the sum of gradients that it steps by; 0: none is kept."},
-           optimizer.momentum, below_one("steps would not stop growing"));
-  v.flag({"nesterov", "SGD: whether a step goes on by the momentum that follows from it (Nesterov's)."},
-         optimizer.nesterov);
-  v.number({"beta2_decay", "Adafactor: step t moves its running means by t to this power of the way."},
-           optimizer.beta2_decay,
-           Range{-1.0, 0.0, false, true, "the running means would not settle, or settle too soon"});
-  v.number({"epsilon2", "Adafactor: the least root mean square of a parameter that its step is in proportion to."},
-           optimizer.epsilon2, positive("weights of 0 would stay so"));
-  v.number({"clip_threshold", "Adafactor: the largest root mean square of a step before it is scaled."},
-           optimizer.clip_threshold, positive("it is a size"));
-  v.number({"muon_learning_rate",
-            "Muon: largest step size of its matrices; it is lowered as `learning_rate`, which is that of all others."},
-           optimizer.muon_learning_rate, positive("nothing is learned otherwise"));
-  v.number({"muon_momentum", "Muon: weight of the past in the running mean of the gradients of its matrices."},
-           optimizer.muon_momentum, below_one("it is the weight of the past in a running mean"));
+  visit_kind(v,
+             {"router_aux_loss_over",
+              "Over what that balance is computed: each layer for itself, or all layers of the model together, as "
+              "transformers does."},
+             training.router_aux_loss_over, balances);
 }
 
 void visit(KeyVisitor& v, LrSchedulerConfig& scheduler) {
-  v.name({"name", "How the learning rate falls from its largest value to the least one, over the steps of the job."},
-         scheduler.name, {"constant", "linear", "cosine", "wsd", "step"});
+  visit_kind(
+      v, {"name", "How the learning rate falls from its largest value to the least one, over the steps of the job."},
+      scheduler.kind, lr_schedule_names());
   v.integer({"warmup_steps", "Steps over which the learning rate rises from 0 first."}, scheduler.warmup_steps,
             at_least(0));
   v.number({"minimum", "Where the learning rate ends; constant ignores it."}, scheduler.minimum, not_negative());

@@ -1,7 +1,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/packs.hpp"
 #include "kernels/bodies/activation.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 

@@ -3,7 +3,7 @@
 #include "cuda/feature_maps.hpp"
 #include "cuda/maps.hpp"
 #include "cuda/sums.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 

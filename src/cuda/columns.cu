@@ -1,7 +1,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/rows.hpp"
 #include "kernels/bodies/columns.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 

@@ -1,6 +1,6 @@
 #include "cuda/feature_maps.hpp"
 #include "cuda/maps.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 

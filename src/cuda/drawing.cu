@@ -5,7 +5,7 @@
 #include "cuda/maps.hpp"
 #include "cuda/sums.hpp"
 #include "kernels/bodies/cubic.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 

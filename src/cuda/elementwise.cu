@@ -2,7 +2,7 @@
 #include "cuda/packs.hpp"
 #include "kernels/bodies/dropout.hpp"
 #include "kernels/bodies/elementwise.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 

@@ -1,7 +1,7 @@
 #include "cuda/experts.hpp"
 #include "cuda/packs.hpp"
 #include "kernels/bodies/experts.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 

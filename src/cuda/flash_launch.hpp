@@ -4,7 +4,7 @@
 
 #include "cuda/flash_tile.hpp"
 #include "cuda/launch.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 /// How the kernels of flash attention start. C++17.
 namespace pptrain::cuda {

@@ -53,9 +53,7 @@ class CudaKernels final : public Kernels {
   void sums_of_squares(const ValueRun* runs, std::size_t count, double* sum) override;
   void convert(const Matrix& from, const Matrix& to) override;
   void fill_zero(float* x, std::size_t n) override;
-  std::size_t adamw(const UpdateRun* runs, std::size_t count, const AdamWStep& step) override;
-  std::size_t sgd(const UpdateRun* runs, std::size_t count, const SgdStep& step) override;
-  std::size_t lion(const UpdateRun* runs, std::size_t count, const LionStep& step) override;
+  std::size_t update(const UpdateRun* runs, std::size_t count, const UpdateStep& step) override;
 
  private:
   CudaDevice& device_;

@@ -1,7 +1,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/norm_rows.hpp"
 #include "cuda/sums.hpp"
-#include "kernels/norm_types.hpp"
+#include "kernels/host/norm_types.hpp"
 
 namespace pptrain {
 

@@ -2,8 +2,8 @@
 
 #include "cuda/kernels.hpp"
 #include "cuda/packs.hpp"
-#include "kernels/bodies/optimizer.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
+#include "kernels/bodies/update_steps.hpp"
 
 namespace pptrain {
 
@@ -118,17 +118,12 @@ std::size_t launch_updates(CudaDevice& device, const UpdateRun* runs, std::size_
 
 }  // namespace
 
-std::size_t CudaKernels::adamw(const UpdateRun* runs, std::size_t count, const AdamWStep& step) {
-  return launch_updates<bodies::AdamW<float>>(device_, runs, count, step);
-}
-
-std::size_t CudaKernels::sgd(const UpdateRun* runs, std::size_t count, const SgdStep& step) {
-  if (step.momentum == 0.0f) return launch_updates<bodies::Sgd<float>>(device_, runs, count, step);
-  return launch_updates<bodies::Momentum<float>>(device_, runs, count, step);
-}
-
-std::size_t CudaKernels::lion(const UpdateRun* runs, std::size_t count, const LionStep& step) {
-  return launch_updates<bodies::Lion<float>>(device_, runs, count, step);
+std::size_t CudaKernels::update(const UpdateRun* runs, std::size_t count, const UpdateStep& step) {
+  const auto launch_step = [&](const auto& one) {
+    using Step = std::decay_t<decltype(one)>;
+    return launch_updates<typename Step::template Body<float>>(device_, runs, count, one);
+  };
+  return std::visit(launch_step, step.step);
 }
 
 }  // namespace pptrain

@@ -1,8 +1,8 @@
 #include "cuda/kernels.hpp"
 #include "cuda/packs.hpp"
 #include "kernels/bodies/rotary.hpp"
-#include "kernels/rotation.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
+#include "kernels/host/rotation.hpp"
 
 namespace pptrain {
 

@@ -3,7 +3,7 @@
 #include "cuda/kernels.hpp"
 #include "cuda/sums.hpp"
 #include "kernels/bodies/norm.hpp"
-#include "kernels/typed_rows.hpp"
+#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 

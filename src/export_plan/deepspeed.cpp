@@ -14,21 +14,21 @@ namespace {
 
 [[noreturn]] void throw_optimizer(const ExportedJob& job) {
   throw_bad_input({job.config.where("optimizer.name"),
-                   fmt::format("DeepSpeed is not told of the optimizer \"{}\"", job.config.optimizer.name),
+                   fmt::format("DeepSpeed is not told of the optimizer \"{}\"", job.config.optimizer.name()),
                    "its configuration has adamw, lion and sgd", "plan and export with --set optimizer.name=adamw"});
 }
 
 Json optimizer_of(const ExportedJob& job) {
   const OptimizerConfig& o = job.config.optimizer;
-  if (o.name == "adamw")
+  if (o.kind == OptimizerKind::adamw)
     return {
         {"type", "AdamW"},
         {"params",
          {{"lr", o.learning_rate}, {"betas", {o.beta1, o.beta2}}, {"eps", o.epsilon}, {"weight_decay", o.decay()}}}};
-  if (o.name == "lion")
+  if (o.kind == OptimizerKind::lion)
     return {{"type", "Lion"},
             {"params", {{"lr", o.learning_rate}, {"betas", {o.beta1, o.beta2}}, {"weight_decay", o.decay()}}}};
-  if (o.name == "sgd")
+  if (o.kind == OptimizerKind::sgd)
     return {
         {"type", "SGD"},
         {"params",
@@ -75,7 +75,8 @@ class DeepspeedExport : private GridExport {
     if (training.precision == Precision::fp16) json["fp16"]["loss_scale"] = training.loss_scale.value_or(0.0);
     json["zero_optimization"] = {{"stage", grid_.zero_stage}};
     // DeepSpeed divides the state of an optimizer of torch's own only when it is told that this is meant.
-    if (exported_.config.optimizer.name == "sgd" && grid_.zero_stage > 0) json["zero_allow_untested_optimizer"] = true;
+    if (exported_.config.optimizer.kind == OptimizerKind::sgd && grid_.zero_stage > 0)
+      json["zero_allow_untested_optimizer"] = true;
     if (grid_.offload) json["zero_optimization"]["offload_optimizer"] = {{"device", "cpu"}, {"pin_memory", true}};
     if (training.gradient_precision == GradientPrecision::bf16) json["communication_data_type"] = "bf16";
     json["activation_checkpointing"] = {{"partition_activations", false}, {"cpu_checkpointing", false}};

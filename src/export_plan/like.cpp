@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "export_plan/grid.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "planners/judge/planned_orders.hpp"
 
 namespace pptrain {

@@ -134,9 +134,9 @@ class ModelArguments {
 
 /// The style of the learning rate's decay; a job's other ones are refused.
 std::string decay_style(const ExportedJob& job) {
-  const std::string& name = job.config.lr_scheduler.name;
-  if (name == "wsd") return "WSD";
-  if (name != "step") return name;
+  const LrSchedule kind = job.config.lr_scheduler.kind;
+  if (kind == LrSchedule::wsd) return "WSD";
+  if (kind != LrSchedule::step) return lr_schedule_names().name_of(kind);
   throw_bad_input({job.config.where("lr_scheduler.name"), "Megatron-LM has no learning rate that falls in steps",
                    "its styles are constant, linear, cosine and WSD",
                    "choose one of these with --set lr_scheduler.name"});
@@ -145,14 +145,14 @@ std::string decay_style(const ExportedJob& job) {
 std::vector<std::string> optimizer_arguments(const ExportedJob& job) {
   const OptimizerConfig& optimizer = job.config.optimizer;
   std::vector<std::string> lines;
-  if (optimizer.name == "adamw") {
+  if (optimizer.kind == OptimizerKind::adamw) {
     lines = {"--optimizer adam", fmt::format("--adam-beta1 {}", optimizer.beta1),
              fmt::format("--adam-beta2 {}", optimizer.beta2), fmt::format("--adam-eps {}", optimizer.epsilon)};
-  } else if (optimizer.name == "sgd" && !optimizer.nesterov) {
+  } else if (optimizer.kind == OptimizerKind::sgd && !optimizer.nesterov) {
     lines = {"--optimizer sgd", fmt::format("--sgd-momentum {}", optimizer.momentum)};
   } else {
     throw_bad_input({job.config.where("optimizer.name"),
-                     fmt::format("Megatron-LM is not told of the optimizer \"{}\"", optimizer.name),
+                     fmt::format("Megatron-LM is not told of the optimizer \"{}\"", optimizer.name()),
                      "all its versions have adamw, and sgd without nesterov",
                      "plan and export with --set optimizer.name=adamw"});
   }
@@ -173,7 +173,7 @@ std::vector<std::string> megatron_training_arguments(const ExportedJob& job) {
   lines.push_back("--lr-decay-style " + decay_style(job));
   lines.push_back(fmt::format("--lr-warmup-iters {}", rate.warmup_steps));
   lines.push_back(fmt::format("--lr-decay-iters {}", training.steps));
-  if (rate.name == "wsd") {
+  if (rate.kind == LrSchedule::wsd) {
     lines.push_back(fmt::format("--lr-wsd-decay-iters {}", rate.decay_steps));
     lines.emplace_back("--lr-wsd-decay-style linear");
   }

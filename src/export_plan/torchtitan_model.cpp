@@ -69,9 +69,10 @@ std::string model_with_free_heads(const DecoderShape& s) {
 std::string decay_keys(const ExportedJob& job) {
   const LrSchedulerConfig& rate = job.config.lr_scheduler;
   const double steps = static_cast<double>(job.config.training.steps);
-  if (rate.name == "constant") return "decay_ratio = 0.0\n";
-  if (rate.name == "linear" || rate.name == "cosine") return fmt::format("decay_type = \"{}\"\n", rate.name);
-  if (rate.name == "wsd")
+  if (rate.kind == LrSchedule::constant) return "decay_ratio = 0.0\n";
+  if (rate.kind == LrSchedule::linear || rate.kind == LrSchedule::cosine)
+    return fmt::format("decay_type = \"{}\"\n", lr_schedule_names().name_of(rate.kind));
+  if (rate.kind == LrSchedule::wsd)
     return fmt::format("decay_ratio = {:.6g}\ndecay_type = \"linear\"\n",
                        static_cast<double>(rate.decay_steps) / steps);
   throw_bad_input({job.config.where("lr_scheduler.name"), "torchtitan has no learning rate that falls in steps",
@@ -91,9 +92,9 @@ std::string torchtitan_model(const ExportedJob& job) {
 
 std::string torchtitan_optimizer(const ExportedJob& job) {
   const OptimizerConfig& optimizer = job.config.optimizer;
-  if (optimizer.name != "adamw") {
+  if (optimizer.kind != OptimizerKind::adamw) {
     throw_bad_input({job.config.where("optimizer.name"),
-                     fmt::format("torchtitan is not told of the optimizer \"{}\"", optimizer.name), "it has AdamW",
+                     fmt::format("torchtitan is not told of the optimizer \"{}\"", optimizer.name()), "it has AdamW",
                      "plan and export with --set optimizer.name=adamw"});
   }
   const LrSchedulerConfig& rate = job.config.lr_scheduler;

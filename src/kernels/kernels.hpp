@@ -9,33 +9,6 @@
 
 namespace pptrain {
 
-/// Everything AdamW needs for one step over a run of elements.
-struct AdamWStep {
-  float learning_rate;
-  float beta1;
-  float beta2;
-  float epsilon;
-  float gradient_scale;    ///< clipping factor, applied to the gradient as it is read
-  float bias_correction1;  ///< 1 - beta1^t
-  float bias_correction2;  ///< 1 - beta2^t
-};
-
-/// The same of stochastic gradient descent.
-struct SgdStep {
-  float learning_rate;
-  float momentum;  ///< 0: none
-  float gradient_scale;
-  bool nesterov;
-};
-
-/// The same of Lion.
-struct LionStep {
-  float learning_rate;
-  float beta1;
-  float beta2;
-  float gradient_scale;
-};
-
 /// A run of elements that an optimizer treats alike, with their state.
 struct UpdateRun {
   float* parameter = nullptr;
@@ -46,6 +19,8 @@ struct UpdateRun {
   std::size_t size = 0;
   float weight_decay = 0.0f;  ///< 0 for norms and biases
 };
+
+struct UpdateStep;  // kernels/bodies/update_steps.hpp
 
 /// A run of elements of which a sum is formed.
 struct ValueRun {
@@ -182,16 +157,9 @@ class Kernels {
   /// Sets n elements to 0.
   virtual void fill_zero(float* x, std::size_t n) = 0;
 
-  /// Steps of optimizers update the first of `count` runs: as many as the device updates in one go. They return how
+  /// A step of an optimizer updates the first of `count` runs: as many as the device updates in one go. Returns how
   /// many, at least one. Runs with copies have them of one type.
-  ///
-  /// p *= 1 - lr * wd; p -= lr / bc1 * m / (sqrt(v) / sqrt(bc2) + eps).
-  virtual std::size_t adamw(const UpdateRun* runs, std::size_t count, const AdamWStep& step) = 0;
-  /// g += wd * p. Without momentum p -= lr * g, and there is no state; else b = momentum * b + g, and then
-  /// p -= lr * b, or with Nesterov's p -= lr * (g + momentum * b).
-  virtual std::size_t sgd(const UpdateRun* runs, std::size_t count, const SgdStep& step) = 0;
-  /// c = beta1 * m + (1 - beta1) * g; p *= 1 - lr * wd; p -= lr * sign(c); m = beta2 * m + (1 - beta2) * g.
-  virtual std::size_t lion(const UpdateRun* runs, std::size_t count, const LionStep& step) = 0;
+  virtual std::size_t update(const UpdateRun* runs, std::size_t count, const UpdateStep& step) = 0;
 };
 
 /// The host's, launched by Kokkos.

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
+#include "config/layer_forms.hpp"
+
 /// Forms of the operators that kernels and descriptions share. CUDA sources include this: C++17.
 namespace pptrain {
-
-enum class NormKind { layer, rms };
 
 /// y = (x - mean) / sqrt(variance + epsilon) * gain + offset over the columns of a row, with the biased variance
 /// (Ba et al., arXiv:1607.06450). `rms` has mean 0, variance mean(x^2) and no offset (Zhang and Sennrich,
@@ -15,9 +15,6 @@ struct NormForm {
   float epsilon = 1e-5F;
   bool one_plus = false;
 };
-
-/// `gelu_tanh` and `gelu` are Hendrycks and Gimpel's, by tanh and by erf; `silu` is x / (1 + exp(-x)).
-enum class Activation { gelu_tanh, gelu, silu, relu };
 
 /// A rectangle that slides over a feature map of `height` x `width` pixels, with `padding` more on each side, by
 /// `stride` pixels at a time. A feature map has a row for each pixel, row by row of the image, and a column for each
@@ -43,12 +40,6 @@ struct Window {
   }
 };
 
-/// How a feature map gets twice the side. `bicubic` interpolates each channel (Keys, "Cubic convolution interpolation",
-/// 1981, with a = -0.75; what lies beyond an edge is the edge's pixel), as torch's `interpolate` does by default.
-/// `shuffle` makes of four channels of a pixel four pixels of one channel, row by row (Shi et al., "Real-time single
-/// image super-resolution", 2016; torch's `PixelShuffle`).
-enum class EnlargeKind { bicubic, shuffle };
-
 /// Pixels of a feature map.
 struct MapSize {
   std::int64_t height = 1;
@@ -56,8 +47,5 @@ struct MapSize {
 
   std::int64_t pixels() const { return height * width; }
 };
-
-/// The largest number under a window, where padding counts for nothing, or the mean, without padding.
-enum class PoolKind { max, average };
 
 }  // namespace pptrain

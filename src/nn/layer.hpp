@@ -10,7 +10,7 @@
 #include "comm/communicator.hpp"
 #include "kernels/backend.hpp"
 #include "model/model.hpp"
-#include "nn/parameter_store.hpp"
+#include "nn/parameters/parameter_store.hpp"
 #include "tensor/tensor.hpp"
 
 namespace pptrain {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/kept_values.hpp"
+#include "model/folds/kept_values.hpp"
 #include "nn/fusions.hpp"
 #include "nn/pass.hpp"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <map>
 
-#include "optim/whole_update.hpp"
+#include "optim/optimizer_steps.hpp"
 
 namespace pptrain {
 namespace {
@@ -258,9 +258,11 @@ class Adafactor final : public WholeUpdate {
 
 }  // namespace
 
-std::unique_ptr<WholeUpdate> make_adafactor(const WholeContext& context, const UpdateGroups& groups,
-                                            std::vector<WholeRun> runs) {
-  return std::make_unique<Adafactor>(context, groups, std::move(runs));
+OptimizerSteps optimizer_steps::adafactor() {
+  const auto make = [](const WholeContext& context, const UpdateGroups& groups, std::vector<WholeRun> runs) {
+    return std::unique_ptr<WholeUpdate>(std::make_unique<Adafactor>(context, groups, std::move(runs)));
+  };
+  return {.whole = make};
 }
 
 }  // namespace pptrain

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "base/error.hpp"
-#include "optim/whole_update.hpp"
+#include "optim/optimizer_steps.hpp"
 
 namespace pptrain {
 namespace {
@@ -119,7 +119,7 @@ class Muon final : public WholeUpdate {
     const std::vector<LocalParameter>& all = groups_.store->parameters();
     work_of_.resize(groups_.store->num_units());
     for (std::size_t p = 0; p < all.size(); ++p) {
-      if (update_rule(context_.config, all[p].spec).method == UpdateMethod::muon) work_of_[all[p].unit].push_back({p});
+      if (update_rule(context_.config, all[p].spec).method == OptimizerKind::muon) work_of_[all[p].unit].push_back({p});
     }
     const int members = size_of_group(groups_.members);
     for (std::vector<Work>& work : work_of_) {
@@ -222,9 +222,11 @@ class Muon final : public WholeUpdate {
 
 }  // namespace
 
-std::unique_ptr<WholeUpdate> make_muon(const WholeContext& context, const UpdateGroups& groups,
-                                       std::vector<WholeRun> runs) {
-  return std::make_unique<Muon>(context, groups, std::move(runs));
+OptimizerSteps optimizer_steps::muon() {
+  const auto make = [](const WholeContext& context, const UpdateGroups& groups, std::vector<WholeRun> runs) {
+    return std::unique_ptr<WholeUpdate>(std::make_unique<Muon>(context, groups, std::move(runs)));
+  };
+  return {.whole = make};
 }
 
 }  // namespace pptrain

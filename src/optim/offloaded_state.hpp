@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "optim/element_step.hpp"
+#include "optim/optimizer_steps.hpp"
 #include "tensor/arena.hpp"
 #include "tensor/tensor.hpp"
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "optim/element_step.hpp"
 #include "optim/offloaded_state.hpp"
-#include "optim/whole_update.hpp"
+#include "optim/optimizer_steps.hpp"
 
 namespace pptrain {
 namespace {
@@ -100,7 +99,7 @@ class RuleOptimizer final : public Optimizer {
   using Optimizer::step;
   void step(const StepValues& values, const std::function<void(std::size_t)>& updated) override {
     if (offloaded_) {
-      return offloaded_->step(element_step(rules_.front().method, config_, values, kernels_), updated);
+      return offloaded_->step(steps_of(rules_.front().method).by_element(config_, values, kernels_), updated);
     }
     if (segments_.empty()) return update_elements(0, runs_.size(), values, updated);
     for (const Segment& segment : segments_) step_segment(segment, values, updated);
@@ -148,7 +147,7 @@ class RuleOptimizer final : public Optimizer {
     for (std::size_t r = begin; r < end;) {
       std::size_t alike = r + 1;
       while (alike < end && rules_[alike].method == rules_[r].method) ++alike;
-      const ElementStep step = element_step(rules_[r].method, config_, values, kernels_);
+      const ElementStep step = steps_of(rules_[r].method).by_element(config_, values, kernels_);
       while (r < alike) {
         const std::size_t last = r + step(&runs_[r], alike - r);
         for (; r < last; ++r) updated(r);
@@ -166,7 +165,7 @@ class RuleOptimizer final : public Optimizer {
   }
 
   void divide(const std::vector<ParameterRun>& runs, const WholeContext& context) {
-    PPTRAIN_ASSERT(device_.is_host() && state_.device().is_host(), "{} computes on the host", config_.name);
+    PPTRAIN_ASSERT(device_.is_host() && state_.device().is_host(), "{} computes on the host", config_.name());
     std::size_t r = 0;
     for (std::size_t part = 0; part < groups_.size(); ++part) {
       std::vector<WholeRun> whole;
@@ -179,7 +178,7 @@ class RuleOptimizer final : public Optimizer {
         }
         segments_.push_back({part, unit, begin, r});
       }
-      whole_.push_back(make_whole_update(context, groups_[part], std::move(whole)));
+      whole_.push_back(steps_of(config_.kind).whole(context, groups_[part], std::move(whole)));
     }
     PPTRAIN_ASSERT(r == runs.size(), "{} of {} runs are in no part", runs.size() - r, runs.size());
   }

@@ -9,8 +9,8 @@
 #include "comm/communicator.hpp"
 #include "config/config.hpp"
 #include "kernels/backend.hpp"
-#include "model/update_rule.hpp"
-#include "nn/parameter_store.hpp"
+#include "model/optimizers/update_rule.hpp"
+#include "nn/parameters/parameter_store.hpp"
 #include "tensor/tensor.hpp"
 
 namespace pptrain {

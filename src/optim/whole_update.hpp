@@ -39,13 +39,4 @@ class WholeUpdate {
   virtual void end_unit() {}
 };
 
-/// Makes the update of the configuration's optimizer, which `groups` outlive.
-std::unique_ptr<WholeUpdate> make_whole_update(const WholeContext& context, const UpdateGroups& groups,
-                                               std::vector<WholeRun> runs);
-
-std::unique_ptr<WholeUpdate> make_adafactor(const WholeContext& context, const UpdateGroups& groups,
-                                            std::vector<WholeRun> runs);
-std::unique_ptr<WholeUpdate> make_muon(const WholeContext& context, const UpdateGroups& groups,
-                                       std::vector<WholeRun> runs);
-
 }  // namespace pptrain

@@ -89,6 +89,15 @@ std::string Plan::shape() const {
                      context > 1 ? fmt::format(", CP {}", context) : "");
 }
 
+std::optional<double> trial_seconds(const Plan& plan) {
+  std::optional<double> least;
+  for (const Alternative& other : plan.alternatives) {
+    if (other.planner != Alternative::tried || !other.measured_seconds) continue;
+    least = std::min(least.value_or(*other.measured_seconds), *other.measured_seconds);
+  }
+  return least;
+}
+
 bool same_plan(const Plan& a, const Plan& b) {
   return a.context == b.context && a.global_batch_size == b.global_batch_size &&
          a.micro_batch_size == b.micro_batch_size && a.schedule == b.schedule && a.stages == b.stages;

@@ -146,7 +146,7 @@ struct CostPrediction {
   std::optional<double> money_per_billion_tokens;  ///< the same of 10^9 tokens
   std::optional<double> watts;                     ///< at full load; nothing: not known of all of them
   std::optional<TrainingTotals> training;          ///< on request
-  std::string objective = "time";                  ///< what the search made small
+  ObjectiveKind objective = ObjectiveKind::time;   ///< what the search made small
 };
 
 /// What is predicted of a plan.
@@ -168,8 +168,10 @@ struct Prediction {
   std::optional<FailurePrediction> failures;  ///< where the cluster and the job say something of them
 };
 
-/// The best plan of another planner, for the reader.
+/// The best plan of another planner, or one that was tried, for the reader.
 struct Alternative {
+  static constexpr const char* tried = "trial";  ///< stands in place of a planner where the plan was run
+
   std::string planner;
   std::optional<double> iteration_seconds;  ///< nothing when infeasible
   bool feasible = false;
@@ -233,6 +235,10 @@ struct Plan {
   /// shapes, of many the first few and the last.
   std::string shape() const;
 };
+
+/// Seconds of an iteration in the trial of a plan that was kept because it was the fastest one tried; nothing where
+/// none of its alternatives was tried.
+std::optional<double> trial_seconds(const Plan& plan);
 
 /// Whether two plans do the same: stages, batch sizes and schedule, whoever made them.
 bool same_plan(const Plan& a, const Plan& b);

@@ -52,9 +52,10 @@ std::size_t read_name(const JsonNode& node, const std::vector<std::string>& name
               nearest.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", nearest));
 }
 
-Recompute read_recompute(const JsonNode& node) {
-  constexpr Recompute values[] = {Recompute::none, Recompute::selective, Recompute::full};
-  return values[read_name(node, {"none", "selective", "full"})];
+/// The value of the name that the node holds.
+template <class Kind>
+Kind read_kind(const JsonNode& node, const NameTable<Kind>& table) {
+  return *table.find(table.names()[read_name(node, table.names())]);
 }
 
 Block read_block(const JsonNode& node) {
@@ -79,7 +80,7 @@ Stage read_stage(const JsonNode& node) {
   stage.devices = read_devices(node.at("devices"));
   stage.samples = read_intervals(node.at("samples"));
   if (node.has("shards")) stage.shards = read_shards(node.at("shards"));
-  if (node.has("recompute")) stage.recompute = read_recompute(node.at("recompute"));
+  if (node.has("recompute")) stage.recompute = read_kind(node.at("recompute"), recompute_names());
   if (node.has("zero_stage")) stage.zero_stage = node.at("zero_stage").small_integer_at_least(0);
   if (node.has("zero_groups")) stage.zero_groups = read_intervals(node.at("zero_groups"));
   if (node.has("zero_slices")) stage.zero_slices = read_intervals(node.at("zero_slices"));
@@ -163,7 +164,7 @@ CostPrediction read_cost(const JsonNode& node) {
   node.allow_keys(plan_keys::cost);
   CostPrediction cost;
   cost.nodes = node.at("nodes").small_integer_at_least(0);
-  cost.objective = node.at("objective").string();
+  cost.objective = read_kind(node.at("objective"), objective_names());
   if (node.has("currency")) cost.currency = node.at("currency").string();
   cost.money_per_hour = optional_number(node, "money_per_hour");
   cost.egress_per_step = optional_number(node, "egress_per_step").value_or(0.0);

@@ -113,7 +113,7 @@ Json training_json(const TrainingTotals& training) {
 }
 
 Json cost_json(const CostPrediction& cost) {
-  Json json = {{"nodes", cost.nodes}, {"objective", cost.objective}};
+  Json json = {{"nodes", cost.nodes}, {"objective", objective_names().name_of(cost.objective)}};
   if (!cost.currency.empty()) json["currency"] = cost.currency;
   add_number(json, "money_per_hour", cost.money_per_hour);
   if (cost.egress_per_step > 0.0) json["egress_per_step"] = json_number(cost.egress_per_step);

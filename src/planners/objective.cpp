@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t most_growing_parts = 8;
 
-bool needs_money(const Objective& objective) { return objective.name != "time" || objective.max_cost; }
+bool needs_money(const Objective& objective) { return objective.kind != ObjectiveKind::time || objective.max_cost; }
 
 /// Refuses what the cluster or the model cannot be asked.
 void check_objective(const Objective& objective, const CostQuestion& question, const Cluster& cluster) {
@@ -27,10 +27,11 @@ void check_objective(const Objective& objective, const CostQuestion& question, c
       if (!group.price) without.push_back(group.kind);
     }
     if (!without.empty()) {
-      const bool limit = objective.name == "time";
+      const bool limit = objective.kind == ObjectiveKind::time;
       throw_bad_input(
           {limit ? objective.max_cost_place : objective.place,
-           limit ? "max_cost without prices" : fmt::format("objective = \"{}\" without prices", objective.name),
+           limit ? "max_cost without prices"
+                 : fmt::format("objective = \"{}\" without prices", objective_names().name_of(objective.kind)),
            fmt::format("an hour of {} has no price", join(without)),
            fmt::format("add --price \"{}=98.32USD\", or price to each [[node]] and currency to the "
                        "cluster's file",
@@ -61,11 +62,11 @@ class ObjectiveSearch {
     if (objective_.min_tokens_per_second) {
       worth.excess = std::max(worth.excess, *objective_.min_tokens_per_second / speed_of(plan) - 1.0);
     }
-    if (objective_.name == "time") {
+    if (objective_.kind == ObjectiveKind::time) {
       worth.value = plan.predicted->iteration_seconds;
     } else {
       const double money = *plan.predicted->cost->money_per_step;
-      worth.value = objective_.name == "cost" ? money : money * time;
+      worth.value = objective_.kind == ObjectiveKind::cost ? money : money * time;
     }
     return worth;
   }

@@ -10,7 +10,7 @@ namespace pptrain {
 
 /// What a plan is to make small, and what it has to keep to.
 struct Objective {
-  std::string name = "time";       ///< "time", "cost" or "time-cost", the product of both
+  ObjectiveKind kind = ObjectiveKind::time;
   std::optional<double> max_cost;  ///< money for the tokens of a training, or for 10^9 tokens
   std::optional<double> min_tokens_per_second;
   std::string place;  ///< for messages: where the objective stands
@@ -18,7 +18,7 @@ struct Objective {
   std::string min_tokens_place;
 
   /// Whether the fastest plan is all that is asked for.
-  bool is_time_alone() const { return name == "time" && !max_cost && !min_tokens_per_second; }
+  bool is_time_alone() const { return kind == ObjectiveKind::time && !max_cost && !min_tokens_per_second; }
 };
 Objective objective_of(const Config& config);
 

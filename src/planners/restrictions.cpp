@@ -60,7 +60,7 @@ class RestrictionChecker {
       refuse("schedule", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
              nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
     }
-    if (fixed_.unit > 0 && !schedule_kind(name).has_units && name != "auto") {
+    if (fixed_.unit > 0 && !schedule_kind(name).has_units && !is_open(name)) {
       refuse("unit", fmt::format("unit = {} with schedule \"{}\"", fixed_.unit, name),
              "only zeropp runs micro-batches in units", "use unit = 0, or schedule = \"zeropp\"");
     }
@@ -71,7 +71,7 @@ class RestrictionChecker {
     const std::string& name = fixed_.schedule;
     const int chunks = static_cast<int>(fixed_.virtual_stages.value_or(1));
     const auto ask = [&] { return fmt::format("virtual_stages = {}", chunks); };
-    if (chunks > 1 && name != "auto" && !runs_chunks(name)) {
+    if (chunks > 1 && !is_open(name) && !runs_chunks(name)) {
       refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name), "it runs one chunk per stage",
              "use virtual_stages = 1, or schedule = \"interleaved-1f1b\"");
     }
@@ -261,36 +261,11 @@ class RestrictionChecker {
   const std::string& source_;
 };
 
-Effort effort_of(const Config& config) {
-  if (config.planner.effort == "quick") return Effort::quick;
-  return config.planner.effort == "thorough" ? Effort::thorough : Effort::normal;
-}
-
-std::optional<Recompute> recompute_of(const Config& config) {
-  for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
-    if (config.parallelism.recompute == to_string(recompute)) return recompute;
-  }
-  return std::nullopt;  // "auto"
-}
-
-Experts experts_of(const Config& config) {
-  const std::string& name = config.parallelism.experts;
-  if (name == "columns") return Experts::columns;
-  if (name == "whole") return Experts::whole;
-  return name == "all-to-all" ? Experts::sent : Experts::chosen;
-}
-
 }  // namespace
 
 std::string Restrictions::place_of(const std::string& key, const std::string& source) const {
   const auto place = places.find(key);
   return place == places.end() || place->second.empty() ? source : place->second;
-}
-
-std::optional<ZeroGroup> zero_group_of(const Config& config) {
-  const std::string& group = config.parallelism.zero_group;
-  if (group == "auto") return std::nullopt;
-  return group == "node" ? ZeroGroup::node : ZeroGroup::replicas;
 }
 
 Restrictions restrictions_of(const Config& config) {
@@ -303,14 +278,14 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.schedule = config.parallelism.schedule;
   restrictions.virtual_stages = config.parallelism.virtual_stages;
   restrictions.unit = static_cast<int>(config.parallelism.unit);
-  restrictions.recompute = recompute_of(config);
+  restrictions.recompute = config.parallelism.recompute;
   restrictions.zero_stage = config.parallelism.zero_stage;
-  restrictions.zero_group = zero_group_of(config);
+  restrictions.zero_group = config.parallelism.zero_group;
   restrictions.offload = config.parallelism.offload;
   restrictions.offload_activations = config.parallelism.offload_activations;
-  restrictions.experts = experts_of(config);
+  restrictions.experts = config.parallelism.experts;
   restrictions.expert = config.parallelism.expert;
-  restrictions.effort = effort_of(config);
+  restrictions.effort = config.planner.effort;
   restrictions.annotations = config.model.annotate;
   if (config.training.micro_batch_size) restrictions.micro_batch_size = *config.training.micro_batch_size * context;
   for (const char* key : {"data", "pipeline", "tensor", "context", "schedule", "virtual_stages", "unit", "zero_group",
@@ -337,12 +312,12 @@ Restrictions as_in_papers(Restrictions restrictions) {
   return restrictions;
 }
 
-bool runs_chunks(const std::string& schedule) { return schedule != "auto" && schedule_kind(schedule).chunks != 1; }
+bool runs_chunks(const std::string& schedule) { return !is_open(schedule) && schedule_kind(schedule).chunks != 1; }
 
 ScheduleChoice schedule_under(const Restrictions& restrictions) {
   ScheduleChoice choice = {restrictions.schedule, static_cast<int>(restrictions.virtual_stages.value_or(1)),
                            restrictions.unit};
-  if (choice.name == "auto")
+  if (is_open(choice.name))
     choice = {choice.virtual_stages > 1 ? "interleaved-1f1b" : "1f1b", choice.virtual_stages, 0};
   if (!is_schedule(choice.name)) return choice;
   if (const int chunks = schedule_kind(choice.name).chunks; chunks > 1) choice.virtual_stages = chunks;

@@ -33,7 +33,7 @@ std::vector<std::string> others_beside(const std::string& name) {
   if (name != "all") return others;
   for (const auto& planner : planners()) {
     const std::string other = planner->name();
-    if (other != "auto" && std::find(others.begin(), others.end(), other) == others.end()) others.push_back(other);
+    if (!planner->is_auto() && std::find(others.begin(), others.end(), other) == others.end()) others.push_back(other);
   }
   return others;
 }
@@ -41,13 +41,12 @@ std::vector<std::string> others_beside(const std::string& name) {
 /// `auto` is left with the grids then.
 void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, const Restrictions& restrictions,
                       const std::string& source) {
-  if (restrictions.expert && planner.name() != "auto") {
+  if (restrictions.expert && !planner.is_auto()) {
     throw_bad_input({restrictions.place_of("expert", source),
                      fmt::format("planner \"{}\" with expert = {}", planner.name(), *restrictions.expert),
                      "it does not divide experts over replicas", "use planner \"auto\", or leave the key out"});
   }
-  if (!plans_only_grids(schedule.name, restrictions) || planner.scope() == PlanScope::uniform ||
-      planner.name() == "auto")
+  if (!plans_only_grids(schedule.name, restrictions) || planner.scope() == PlanScope::uniform || planner.is_auto())
     return;
   if (restrictions.rule) {
     const TrainerKind& trainer = restrictions.rule->trainer();
@@ -156,7 +155,7 @@ const std::vector<std::string>& planner_names() {
 namespace {
 
 void check_layers_of(const Planner& planner, const Instance& instance, const std::string& source) {
-  const std::string why_not = tabulates_layers(planner.name()) ? why_not_tabulated(instance) : "";
+  const std::string why_not = planner.tabulates_layers() ? why_not_tabulated(instance) : "";
   if (why_not.empty()) return;
   throw_bad_input({source, fmt::format("planner \"{}\" with {} layers", planner.name(), instance.profile.num_layers()),
                    why_not, "use planner \"auto\""});
@@ -183,7 +182,7 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   check_instance(instance, source);
   const Planner& planner = asked_planner(name);
   const bool grids = scope_of(planner, asked) == PlanScope::uniform;
-  const Restrictions free = planner.name() == "auto" ? asked : as_in_papers(asked);
+  const Restrictions free = planner.is_auto() ? asked : as_in_papers(asked);
   const Restrictions restrictions = grids ? with_uneven_shares(instance, free) : free;
   const ScheduleChoice schedule = schedule_under(restrictions);
   // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.
@@ -193,7 +192,7 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   const Search search = [&](const SearchSpace& searched) {
     if (!chunks) return planner.search(searched);
     Outcome found = search_chunked_grids(searched, schedule, planner.name());
-    return planner.name() == "auto" ? choose_by_simulation(searched, std::move(found)) : found;
+    return planner.is_auto() ? choose_by_simulation(searched, std::move(found)) : found;
   };
   PlanSimulator simulator(instance);
   Outcome outcome = only_fitting(space, simulator, search, search(space));

@@ -15,7 +15,7 @@ class TrainerKeys {
       : fixed_(fixed), rule_(rule), trainer_(rule.trainer()), source_(source) {}
 
   void check() const {
-    if (fixed_.schedule != "auto" && !trainer_.runs(fixed_.schedule))
+    if (!is_open(fixed_.schedule) && !trainer_.runs(fixed_.schedule))
       refuse("schedule", fmt::format("\"{}\"", fixed_.schedule), trainer_.why_schedules);
     if (!trainer_.runs_chunks() && fixed_.virtual_stages.value_or(1) > 1)
       refuse("virtual_stages", fmt::format("{}", *fixed_.virtual_stages), trainer_.why_schedules);

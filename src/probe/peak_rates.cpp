@@ -9,7 +9,7 @@
 #include "base/infinity.hpp"
 #include "base/timing.hpp"
 #include "kernels/gemm.hpp"
-#include "kernels/onednn_matmul.hpp"
+#include "kernels/host/onednn_matmul.hpp"
 #include "probe/topology.hpp"
 #include "tensor/tensor.hpp"
 

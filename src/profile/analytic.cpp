@@ -7,8 +7,8 @@
 
 #include "config/published_models.hpp"
 #include "config/trainer_kinds.hpp"
-#include "model/check.hpp"
-#include "model/update_rule.hpp"
+#include "model/build/check.hpp"
+#include "model/optimizers/update_rule.hpp"
 #include "profile/graded.hpp"
 #include "profile/layer_rows.hpp"
 #include "profile/layer_sizes.hpp"
@@ -26,8 +26,9 @@ std::vector<const DeviceKind*> used_kinds(const Cluster& cluster) {
 
 RuntimeTraits runtime_of(const Config& config) {
   RuntimeTraits runtime = runtime_called(predicted_runtime(config));
-  if (config.profile.attention != "auto") runtime.fused_attention = config.profile.attention == "fused";
-  runtime.drops_scores = config.profile.attention == "stored-dropout";
+  if (config.profile.attention != AttentionRun::as_runtime)
+    runtime.fused_attention = config.profile.attention == AttentionRun::fused;
+  runtime.drops_scores = config.profile.attention == AttentionRun::stored_dropout;
   return runtime;
 }
 

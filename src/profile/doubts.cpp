@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "profile/analytic.hpp"
 
 namespace pptrain {

@@ -5,7 +5,7 @@
 
 #include "base/error.hpp"
 #include "config/published_models.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "profile/analytic.hpp"
 
 namespace pptrain {

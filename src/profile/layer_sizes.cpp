@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "config/trainer_kinds.hpp"
-#include "model/held_bytes.hpp"
+#include "model/folds/held_bytes.hpp"
 
 namespace pptrain {
 namespace {

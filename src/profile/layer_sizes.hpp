@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "config/config.hpp"
+#include "model/folds/plain_bytes.hpp"
 #include "model/model.hpp"
-#include "model/plain_bytes.hpp"
 #include "profile/profile.hpp"
 #include "profile/runtimes.hpp"
 

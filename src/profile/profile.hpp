@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/config.hpp"
-#include "model/layer_bytes.hpp"
+#include "model/folds/layer_bytes.hpp"
 #include "profile/error_band.hpp"
 
 namespace pptrain {

@@ -11,8 +11,8 @@
 #include "base/open_file.hpp"
 #include "cluster/read.hpp"
 #include "config/read.hpp"
-#include "io/checkpoint_folder.hpp"
-#include "io/metrics.hpp"
+#include "io/checkpoint/checkpoint_folder.hpp"
+#include "io/run/metrics.hpp"
 
 namespace pptrain {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "io/metrics_history.hpp"
+#include "io/run/metrics_history.hpp"
 #include "report/reported_plans.hpp"
 
 namespace pptrain {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "io/metrics_history.hpp"
+#include "io/run/metrics_history.hpp"
 
 namespace pptrain {
 

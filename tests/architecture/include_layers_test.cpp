@@ -1,6 +1,7 @@
-// Holds the includes of the whole tree to the layer table of docs/architecture.md.
+// Holds the includes of the whole tree to the tables of docs/architecture.md: layers, and rooms of the large folders.
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <regex>
 #include <set>
@@ -28,18 +29,20 @@ const std::vector<std::vector<std::string>> layers = {
     {"report"},
 };
 
-/// Rooms of src/planners likewise: folders, and files that lie beside them, by their names without or with the ending.
-const std::vector<std::vector<std::string>> planner_rooms = {
-    {"ask"},
-    {"meshes"},
-    {"divide"},
-    {"published"},
-    {"judge"},
-    {"describe"},
-    {"frames"},
-    {"restrictions.cpp", "trainer_restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes", "part_search",
-     "objective"},
-    {"what_if"},
+/// Rooms of a folder in their order: its subfolders, the files beside these together as ".", or such a file by its name
+/// without or with the ending.
+using Rooms = std::vector<std::string>;
+const std::map<std::string, Rooms> rooms_of_folders = {
+    {"model", {".", "folds", "graph", "optimizers", "families", "written", "build"}},
+    {"planners",
+     {"ask", "meshes", "divide", "published", "judge", "describe", "frames", "restrictions.cpp",
+      "trainer_restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes", "part_search", "objective",
+      "what_if"}},
+    {"kernels", {".", "bodies", "host"}},
+    {"nn", {"parameters", ".", "operators", "run"}},
+    {"io", {".", "hdf5", "samples", "run", "checkpoint", "export"}},
+    {"runtime",
+     {"display", "places", "execute", "emulation", "generate", "measure", "record", "replan", "checkpoint", "job"}},
 };
 
 const std::set<std::string> pure = {"base", "text",    "config", "weights",  "model",    "cluster",  "profile",
@@ -89,31 +92,103 @@ TEST_CASE("every folder includes only folders above it") {
   CHECK(checked > 100);
 }
 
-/// The room of a file of src/planners, by its path from there.
-std::string room_of(const fs::path& file, const std::map<std::string, int>& position) {
-  if (file.has_parent_path()) return file.begin()->string();
-  return position.count(file.string()) == 1 ? file.string() : file.stem().string();
+std::map<std::string, int> positions(const Rooms& rooms) {
+  std::map<std::string, int> position;
+  for (const std::string& room : rooms) position.emplace(room, static_cast<int>(position.size()));
+  return position;
 }
 
-TEST_CASE("every room of the planners includes only rooms above it") {
-  const auto position = positions(planner_rooms);
-  const fs::path source = fs::path(pptrain::source_file("src/planners"));
-  std::set<std::string> seen;
+/// The room of a file of a folder, by its path from there.
+std::string room_of(const fs::path& file, const std::map<std::string, int>& position) {
+  if (file.has_parent_path()) return file.begin()->string();
+  if (position.count(file.string()) == 1) return file.string();
+  return position.count(file.stem().string()) == 1 ? file.stem().string() : ".";
+}
+
+/// Checks the includes of one file of a folder, which is in `room`.
+void check_room(const fs::path& file, const std::string& folder, const std::string& room,
+                const std::map<std::string, int>& position) {
+  for (const std::string& include : includes_of(file)) {
+    if (!include.starts_with(folder + "/")) continue;
+    const std::string included = room_of(fs::path(include).lexically_relative(folder), position);
+    INFO("includes " << include);
+    REQUIRE(position.count(included) == 1);
+    CHECK(position.at(included) <= position.at(room));
+  }
+}
+
+TEST_CASE("every room of a folder includes only rooms above it") {
+  for (const auto& [folder, rooms] : rooms_of_folders) {
+    const auto position = positions(rooms);
+    const fs::path source = fs::path(pptrain::source_file("src")) / folder;
+    std::set<std::string> seen;
+    for (const auto& entry : fs::recursive_directory_iterator(source)) {
+      if (!entry.is_regular_file()) continue;
+      const std::string room = room_of(fs::relative(entry.path(), source), position);
+      INFO(entry.path().string());
+      REQUIRE(position.count(room) == 1);
+      seen.insert(room);
+      check_room(entry.path(), folder, room, position);
+    }
+    CHECK(seen.size() == position.size());
+  }
+}
+
+TEST_CASE("a folder with subfolders has its rooms in order") {
+  const fs::path source = fs::path(pptrain::source_file("src"));
   for (const auto& entry : fs::recursive_directory_iterator(source)) {
-    if (!entry.is_regular_file()) continue;
-    const std::string room = room_of(fs::relative(entry.path(), source), position);
+    if (!entry.is_directory()) continue;
+    const std::string folder = fs::relative(entry.path(), source).begin()->string();
     INFO(entry.path().string());
-    REQUIRE(position.count(room) == 1);
-    seen.insert(room);
-    for (const std::string& include : includes_of(entry.path())) {
-      if (!include.starts_with("planners/")) continue;
-      const std::string included = room_of(fs::path(include).lexically_relative("planners"), position);
-      INFO("includes " << include);
-      REQUIRE(position.count(included) == 1);
-      CHECK(position.at(included) <= position.at(room));
+    // Nothing includes the files of the report's page.
+    if (entry.path().parent_path() != source && folder != "report") CHECK(rooms_of_folders.count(folder) == 1);
+  }
+}
+
+/// The libraries that each folder's library is linked with, by the build's files, others of ours alone.
+std::map<std::string, std::set<std::string>> linked_libraries() {
+  static const std::regex call(R"((?:pptrain_library\(|target_link_libraries\(pptrain_)(\w+)([^)]*)\))");
+  static const std::regex library(R"(pptrain::(\w+))");
+  std::map<std::string, std::set<std::string>> linked;
+  for (const char* file : {"src/CMakeLists.txt", "cmake/PptrainCudaLibrary.cmake"}) {
+    std::ifstream stream(pptrain::source_file(file));
+    const std::string text = {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at) {
+      const std::string arguments = (*at)[2];
+      for (std::sregex_iterator one(arguments.begin(), arguments.end(), library); one != end; ++one) {
+        linked[(*at)[1]].insert((*one)[1]);
+      }
     }
   }
-  CHECK(seen.size() == position.size());
+  return linked;
+}
+
+/// Adds what a library is linked with, whatever is between them, to `all`.
+void add_linked(const std::string& folder, const std::map<std::string, std::set<std::string>>& linked,
+                std::set<std::string>& all) {
+  const auto own = linked.find(folder);
+  if (own == linked.end()) return;
+  for (const std::string& library : own->second) {
+    if (all.insert(library).second) add_linked(library, linked, all);
+  }
+}
+
+TEST_CASE("every folder is linked with the folders that it includes") {
+  const auto linked = linked_libraries();
+  const auto position = positions(layers);
+  const fs::path source = fs::path(pptrain::source_file("src"));
+  for (const auto& [folder, place] : position) {
+    std::set<std::string> libraries = {folder};
+    add_linked(folder, linked, libraries);
+    for (const auto& entry : fs::recursive_directory_iterator(source / folder)) {
+      if (!entry.is_regular_file()) continue;
+      for (const std::string& include : includes_of(entry.path())) {
+        const std::string included = include.substr(0, include.find('/'));
+        INFO(entry.path().string() << " includes " << include);
+        if (position.count(included) == 1) CHECK(libraries.count(included) == 1);
+      }
+    }
+  }
 }
 
 /// Types of one name in two files of one namespace would share their generated functions when linked.

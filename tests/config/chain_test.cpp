@@ -30,13 +30,14 @@ TEST_CASE("a chain of layers is read and written", "[chain]") {
     CHECK((read.model.name == "mine" && read.model.vocabulary_size == 99 && read.model.layer.size() == 4));
     CHECK(read.can_train_model());
     CHECK(!read.model.names_dimensions());
-    const LayerConfig& first = read.model.layer[1];
+    const auto& first = std::get<BlockConfig>(read.model.layer[1].kind);
     CHECK((first.repeat == 3 && first.heads == 6 && first.num_key_heads() == 2));
     CHECK((first.head_columns(48) == 8 && first.rotated_columns(48) == 4));
-    const LayerConfig& second = read.model.layer[2];
-    CHECK((second.activation == "relu" && second.gated && second.window == 7 && second.parallel));
+    const auto& second = std::get<BlockConfig>(read.model.layer[2].kind);
+    CHECK((second.activation == Activation::relu && second.gated && second.window == 7 && second.parallel));
     CHECK((second.num_key_heads() == 3 && second.rotated_columns(48) == 0));
-    CHECK((read.model.layer[3].tied && read.model.layer[3].norm == "rms"));
+    const auto& last = std::get<OutputConfig>(read.model.layer[3].kind);
+    CHECK((last.tied && last.norm.kind == NormKind::rms));
   }
 }
 
@@ -58,9 +59,9 @@ TEST_CASE("experts of a block are read and written, and refused where they do no
       "gated = true\nexperts = 8\nexperts_per_token = 3\nexpert_capacity = 1.25\nshared_expert = 32\n";
   const Config config = parse_chain(embedding + block("heads = 6\n" + experts) + output);
   for (const Config& read : {config, parse_chain(write_config(config)), unpack_config(pack_config(config))}) {
-    const LayerConfig& layer = read.model.layer[1];
-    CHECK((layer.experts == 8 && layer.experts_per_token == 3 && layer.shared_expert == 32));
-    CHECK((layer.experts_sum_to_one && layer.expert_capacity == 1.25));
+    const ExpertsConfig& experts_read = std::get<BlockConfig>(read.model.layer[1].kind).experts;
+    CHECK((experts_read.number == 8 && experts_read.per_token == 3 && experts_read.shared == 32));
+    CHECK((experts_read.sum_to_one && experts_read.capacity == 1.25));
   }
   const auto complaint = [](const std::string& keys) { return complaint_about_block("heads = 6\n" + keys); };
   CHECK(complaint("gated = true\nexperts = 2\nexperts_per_token = 3\n")
@@ -102,16 +103,22 @@ TEST_CASE("a chain that reads images is read and written", "[chain]") {
       layer_of("dense", "columns = 40\nactivation = \"silu\"\n") + classes);
   for (const Config& read : {config, parse_chain(write_config(config)), unpack_config(pack_config(config))}) {
     const std::vector<LayerConfig>& layers = read.model.layer;
-    CHECK((layers.size() == 5 && layers[0].reads_images()));
-    CHECK((layers[0].image_size == 20 && layers[0].colours == 3));
-    CHECK((layers[1].channels == 8 && layers[1].kernel == 5 && layers[1].padded_by() == 1 && layers[1].batch_norm));
-    CHECK((layers[1].pool == "max" && layers[1].pool_size == 2 && layers[1].rectifier == "relu"));
-    CHECK((layers[2].inner == 4 && layers[2].stride == 2 && layers[2].repeat == 3 && layers[2].pool == "none"));
-    CHECK((layers[3].columns == 40 && layers[3].rectifier == "silu" && layers[4].classes == 7));
+    REQUIRE(layers.size() == 5);
+    const auto& read_images = std::get<ImagesConfig>(layers[0].kind);
+    CHECK((read_images.image_size == 20 && read_images.channels == 3));
+    const auto& convolution = std::get<ConvolutionConfig>(layers[1].kind);
+    CHECK((convolution.channels == 8 && convolution.kernel == 5 && convolution.padded_by() == 1));
+    CHECK((convolution.batch_norm && convolution.activation == Activation::relu));
+    CHECK((convolution.pool.kind == PoolKind::max && convolution.pool.size == 2));
+    const auto& residual = std::get<ResidualConfig>(layers[2].kind);
+    CHECK((residual.inner == 4 && residual.stride == 2 && residual.repeat == 3 && !residual.pool.kind));
+    const auto& dense = std::get<DenseConfig>(layers[3].kind);
+    CHECK((dense.columns == 40 && dense.activation == Activation::silu));
+    CHECK(std::get<ClassesConfig>(layers[4].kind).classes == 7);
   }
-  LayerConfig layer;
-  layer.kernel = 7;
-  CHECK(layer.padded_by() == 3);
+  ConvolutionConfig wide;
+  wide.kernel = 7;
+  CHECK(wide.padded_by() == 3);
 }
 
 TEST_CASE("layers of images that do not follow one another are refused", "[chain]") {
@@ -133,10 +140,14 @@ TEST_CASE("a chain that draws images is read and written", "[chain]") {
                   layer_of("enlarge", "method = \"shuffle\"\n") + layer_of("block", "heads = 2\n") + pixels);
   for (const Config& read : {config, parse_chain(write_config(config)), unpack_config(pack_config(config))}) {
     const std::vector<LayerConfig>& layers = read.model.layer;
-    CHECK((layers.size() == 5 && layers[0].reads_latents() && layers[0].positions));
-    CHECK((layers[0].inputs == 7 && layers[0].image_size == 6 && layers[0].columns == 24));
-    CHECK((layers[1].window == 3 && layers[1].repeat == 2 && layers[2].method == "shuffle" && !layers[2].positions));
-    CHECK(layers[4].colours == 3);
+    REQUIRE(layers.size() == 5);
+    const auto& numbers = std::get<LatentConfig>(layers[0].kind);
+    CHECK((numbers.positions && numbers.inputs == 7 && numbers.image_size == 6 && numbers.columns == 24));
+    const auto& windows = std::get<BlockConfig>(layers[1].kind);
+    CHECK((windows.window == 3 && windows.repeat == 2));
+    const auto& enlarge = std::get<EnlargeConfig>(layers[2].kind);
+    CHECK((enlarge.method == EnlargeKind::shuffle && !enlarge.positions));
+    CHECK(std::get<PixelsConfig>(layers[4].kind).channels == 3);
   }
 }
 

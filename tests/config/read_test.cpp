@@ -107,7 +107,7 @@ TEST_CASE("an empty configuration has the documented defaults", "[config]") {
   CHECK_FALSE(config.parallelism.data.has_value());
   CHECK_FALSE(config.parallelism.zero_stage.has_value());
   CHECK_FALSE(config.parallelism.virtual_stages.has_value());
-  CHECK(config.parallelism.recompute == "auto");
+  CHECK(!config.parallelism.recompute);
   CHECK(config.job.timeout == 120.0);
   CHECK(config.cluster.file == "discover");
   CHECK(config.source == "c.toml");
@@ -121,7 +121,7 @@ TEST_CASE("every key is read", "[config]") {
   CHECK(config.job.time_limit == 5400.0);
   CHECK(config.model.tied);
   REQUIRE(config.model.annotate.size() == 2);
-  CHECK(config.model.annotate[0].primitive == "split");
+  CHECK(config.model.annotate[0].primitive == Primitive::split);
   CHECK(config.model.annotate[1].layers == Interval{12, 14});
   CHECK(config.data.train == std::vector<std::string>{"a.bin", "b.txt"});
   CHECK(config.data.validation == std::vector<std::string>{"c.txt"});
@@ -131,7 +131,7 @@ TEST_CASE("every key is read", "[config]") {
   CHECK(config.optimizer.weight_decay == 0.0);
   CHECK(config.parallelism.tensor == 4);
   CHECK_FALSE(config.parallelism.zero_stage.has_value());
-  CHECK(config.parallelism.zero_group == "node");
+  CHECK(config.parallelism.zero_group == ZeroGroup::node);
   CHECK(config.parallelism.offload == true);
   CHECK(config.parallelism.offload_activations == false);
   CHECK(config.planner.time_limit == 0.25);

@@ -3,7 +3,7 @@
 
 #include "cuda/gemm.hpp"
 #include "cuda/twin.hpp"
-#include "kernels/host_convolutions.hpp"
+#include "kernels/host/host_convolutions.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;

@@ -8,6 +8,7 @@
 #include "cuda/gemm.hpp"
 #include "cuda/hardware.hpp"
 #include "cuda/twin.hpp"
+#include "kernels/bodies/update_steps.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -212,7 +213,7 @@ struct AdamW {
     const Tiled g(gpu, rows, 1024, DType::f32, seed + 3);
     const Matrix flat(copy.matrix().data, 1, copy.size(), DType::bf16);
     const UpdateRun run{p.f32(), g.f32(), m.f32(), v.f32(), flat, p.size(), 0.1F};
-    REQUIRE(gpu.kernels.adamw(&run, 1, {0.01F, 0.9F, 0.95F, 1e-8F, 0.5F, 0.1F, 0.05F}) == 1);
+    REQUIRE(gpu.kernels.update(&run, 1, AdamWStep{0.01F, 0.9F, 0.95F, 1e-8F, 0.5F, 0.1F, 0.05F}) == 1);
   }
 };
 

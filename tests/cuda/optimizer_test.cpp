@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "cuda/twin.hpp"
+#include "kernels/bodies/update_steps.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;
@@ -10,8 +11,8 @@ namespace {
 
 constexpr AdamWStep adamw_step{0.01f, 0.9f, 0.95f, 1e-8f, 0.5f, 0.1f, 0.05f};
 
-constexpr SgdStep sgd_steps[] = {{0.1f, 0.0f, 0.5f, false}, {0.1f, 0.9f, 0.5f, false}, {0.1f, 0.9f, 0.5f, true}};
-constexpr LionStep lion_step{0.01f, 0.9f, 0.99f, 0.5f};
+const UpdateStep steps[] = {adamw_step, SgdStep{0.1f, 0.5f}, MomentumStep{0.1f, 0.9f, 0.5f, false},
+                            MomentumStep{0.1f, 0.9f, 0.5f, true}, LionStep{0.01f, 0.9f, 0.99f, 0.5f}};
 
 /// Weights with gradients and state.
 struct Run {
@@ -63,18 +64,12 @@ TEST_CASE("the GPU updates weights by AdamW, SGD and Lion as the host", "[cuda]"
         CAPTURE(n, shift, type_name(type), seed);
         const Run run(gpu, n, type, {0, shift}, seed);
         const UpdateRun host = run.host(0.1f), device = run.device(0.1f);
-        REQUIRE(host_kernels().adamw(&host, 1, adamw_step) == 1);
-        REQUIRE(gpu.kernels.adamw(&device, 1, adamw_step) == 1);
-        run.check();
-        for (const SgdStep& step : sgd_steps) {
-          CAPTURE(step.momentum, step.nesterov);
-          REQUIRE(host_kernels().sgd(&host, 1, step) == 1);
-          REQUIRE(gpu.kernels.sgd(&device, 1, step) == 1);
+        for (const UpdateStep& step : steps) {
+          CAPTURE(step.step.index());
+          REQUIRE(host_kernels().update(&host, 1, step) == 1);
+          REQUIRE(gpu.kernels.update(&device, 1, step) == 1);
           run.check();
         }
-        REQUIRE(host_kernels().lion(&host, 1, lion_step) == 1);
-        REQUIRE(gpu.kernels.lion(&device, 1, lion_step) == 1);
-        run.check();
       }
     }
   }
@@ -95,10 +90,10 @@ TEST_CASE("the GPU updates many runs in one launch, each as it is", "[cuda]") {
       host.push_back(all.back().host(r % 3 == 0 ? 0.0f : 0.1f));
       device.push_back(all.back().device(r % 3 == 0 ? 0.0f : 0.1f));
     }
-    for (const UpdateRun& run : host) host_kernels().adamw(&run, 1, adamw_step);
+    for (const UpdateRun& run : host) host_kernels().update(&run, 1, adamw_step);
     std::size_t done = 0, launches = 0;
     for (; done < device.size(); ++launches) {
-      done += gpu.kernels.adamw(&device[done], device.size() - done, adamw_step);
+      done += gpu.kernels.update(&device[done], device.size() - done, adamw_step);
     }
     REQUIRE(done == device.size());
     REQUIRE(launches == 2);

@@ -1,8 +1,8 @@
 #include "fuzz.hpp"
-#include "io/checkpoint_file.hpp"
-#include "io/data_file.hpp"
-#include "io/hdf5_read.hpp"
-#include "io/parameters.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
+#include "io/checkpoint/data_file.hpp"
+#include "io/checkpoint/parameters.hpp"
+#include "io/hdf5/hdf5_read.hpp"
 #include "strange_hdf5.hpp"
 
 using namespace pptrain;

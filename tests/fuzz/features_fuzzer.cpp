@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "fuzz.hpp"
-#include "io/feature_file.hpp"
-#include "io/parameters.hpp"
+#include "io/checkpoint/parameters.hpp"
+#include "io/samples/feature_file.hpp"
 #include "strange_hdf5.hpp"
 
 using namespace pptrain;

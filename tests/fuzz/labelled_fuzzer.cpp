@@ -2,9 +2,9 @@
 #include <cstring>
 
 #include "fuzz.hpp"
-#include "io/image_file.hpp"
-#include "io/masked_text_file.hpp"
-#include "io/pair_file.hpp"
+#include "io/samples/image_file.hpp"
+#include "io/samples/masked_text_file.hpp"
+#include "io/samples/pair_file.hpp"
 #include "strange_hdf5.hpp"
 
 using namespace pptrain;

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "fuzz.hpp"
-#include "io/metrics.hpp"
+#include "io/run/metrics.hpp"
 #include "strange_hdf5.hpp"
 
 using namespace pptrain;

@@ -1,7 +1,7 @@
 #include <unistd.h>
 
 #include "fuzz.hpp"
-#include "io/metrics.hpp"
+#include "io/run/metrics.hpp"
 #include "report/document.hpp"
 #include "report/run_folder.hpp"
 #include "report/tensorboard.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "io/hdf5.hpp"
+#include "io/hdf5/hdf5.hpp"
 
 namespace pptrain {
 namespace {

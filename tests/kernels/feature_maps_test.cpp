@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "kernels/host_convolutions.hpp"
-#include "kernels/onednn_matmul.hpp"
+#include "kernels/host/host_convolutions.hpp"
+#include "kernels/host/onednn_matmul.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/blocked_gemm.hpp"
+#include "kernels/host/blocked_gemm.hpp"
+#include "kernels/host/onednn_matmul.hpp"
 #include "kernels/kernels.hpp"
-#include "kernels/onednn_matmul.hpp"
 #include "kernels/test_matrix.hpp"
 
 using namespace pptrain;

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "kernels/kernels.hpp"
+#include "kernels/bodies/update_steps.hpp"
 #include "kernels/test_matrix.hpp"
 
 using namespace pptrain;
@@ -39,7 +39,7 @@ TEST_CASE("AdamW against double, with and without a copy in 16 bits", "[kernels]
       adamw_reference(expected, g.values(), expected_m, expected_v);
       const UpdateRun run{p.f32(), g.f32(),     m.f32(), v.f32(), type == DType::f32 ? Matrix() : copy.matrix(),
                           n,       weight_decay};
-      REQUIRE(host_kernels().adamw(&run, 1, adamw_step) == 1);
+      REQUIRE(host_kernels().update(&run, 1, adamw_step) == 1);
       REQUIRE(largest_error(m.values(), expected_m) < 2e-7);
       REQUIRE(largest_error(v.values(), expected_v) < 2e-7);
       REQUIRE(largest_error(p.values(), expected) < 3e-7);
@@ -58,7 +58,7 @@ TEST_CASE("AdamW with a zero gradient and fresh moments only decays", "[kernels]
   for (TestMatrix* zero : {&g, &m, &v}) zero->randomise(1, 0.0);
   const Values before = p.values();
   const UpdateRun run{p.f32(), g.f32(), m.f32(), v.f32(), Matrix(), 9, weight_decay};
-  host_kernels().adamw(&run, 1, adamw_step);
+  host_kernels().update(&run, 1, adamw_step);
   for (std::size_t i = 0; i < 9; ++i) REQUIRE(p.get(0, i) == Approx(before[i] * (1.0 - 3e-4)).epsilon(1e-6));
 }
 
@@ -68,11 +68,11 @@ TEST_CASE("a NaN in the gradient reaches the parameter", "[kernels]") {
   v.randomise(2, 0.1, 0.2);
   g.set(0, 5, NAN);
   const UpdateRun plain{p.f32(), g.f32(), nullptr, nullptr, Matrix(), 9, 0.0f};
-  host_kernels().sgd(&plain, 1, {0.1f, 0.0f, 1.0f, false});
+  host_kernels().update(&plain, 1, SgdStep{0.1f, 1.0f});
   REQUIRE(std::isnan(p.get(0, 5)));
   p.randomise(1);
   const UpdateRun run{p.f32(), g.f32(), m.f32(), v.f32(), Matrix(), 9, weight_decay};
-  host_kernels().adamw(&run, 1, adamw_step);
+  host_kernels().update(&run, 1, adamw_step);
   REQUIRE(std::isnan(p.get(0, 5)));
   REQUIRE(std::isfinite(p.get(0, 4)));
 }
@@ -108,8 +108,9 @@ TEST_CASE("SGD against double, with and without momentum", "[kernels]") {
   for (const float momentum : {0.0f, 0.9f}) {
     for (const bool nesterov : {false, true}) {
       CAPTURE(momentum, nesterov);
-      const SgdStep step{0.01f, momentum, 0.5f, nesterov};
-      check_against_double([&](const UpdateRun* run) { return host_kernels().sgd(run, 1, step); },
+      const UpdateStep step = momentum == 0.0f ? UpdateStep(SgdStep{0.01f, 0.5f})
+                                               : UpdateStep(MomentumStep{0.01f, momentum, 0.5f, nesterov});
+      check_against_double([&](const UpdateRun* run) { return host_kernels().update(run, 1, step); },
                            [&](double& p, double gradient, double& buffer) {
                              const double mu = momentum;
                              const double g = 0.5 * gradient + double(weight_decay) * p;
@@ -123,7 +124,7 @@ TEST_CASE("SGD against double, with and without momentum", "[kernels]") {
 
 TEST_CASE("Lion against double", "[kernels]") {
   const LionStep step{0.01f, 0.9f, 0.99f, 0.5f};
-  check_against_double([&](const UpdateRun* run) { return host_kernels().lion(run, 1, step); },
+  check_against_double([&](const UpdateRun* run) { return host_kernels().update(run, 1, step); },
                        [&](double& p, double gradient, double& m) {
                          const double g = 0.5 * gradient;
                          const double c = double(0.9f) * m + (1.0 - double(0.9f)) * g;

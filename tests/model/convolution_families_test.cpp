@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "config/read.hpp"
-#include "model/check.hpp"
-#include "model/dropout.hpp"
+#include "model/build/check.hpp"
+#include "model/build/dropout.hpp"
 #include "model/families/families.hpp"
-#include "model/layer_folds.hpp"
-#include "model/update_rule.hpp"
+#include "model/folds/layer_folds.hpp"
+#include "model/optimizers/update_rule.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 #include "support/files.hpp"

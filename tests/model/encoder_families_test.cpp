@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/families/families.hpp"
-#include "model/layer_graph.hpp"
+#include "model/graph/layer_graph.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 

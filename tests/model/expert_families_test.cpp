@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "model/families/families.hpp"
-#include "model/kept_values.hpp"
+#include "model/folds/kept_values.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 

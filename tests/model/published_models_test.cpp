@@ -4,7 +4,7 @@
 #include <set>
 
 #include "config/read.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "model/model.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"

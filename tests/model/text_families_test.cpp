@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "model/check.hpp"
+#include "model/build/check.hpp"
+#include "model/build/file_layout.hpp"
 #include "model/families/families.hpp"
-#include "model/file_layout.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 

@@ -1,6 +1,6 @@
 // In which types gradients wait between the passes of a block in 16 bits.
 #include "base/random.hpp"
-#include "nn/operator_layer.hpp"
+#include "nn/run/operator_layer.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

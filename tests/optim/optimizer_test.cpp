@@ -12,17 +12,17 @@ TEST_CASE("warm-up is linear and a cosine ends at the minimum") {
   OptimizerConfig optimizer;
   optimizer.learning_rate = 1e-3;
   LrSchedulerConfig scheduler;
-  scheduler.name = "cosine";
+  scheduler.kind = LrSchedule::cosine;
   scheduler.warmup_steps = 5;
   scheduler.minimum = 1e-4;
   CHECK(learning_rate(optimizer, scheduler, 0, 20) == Approx(2e-4));
   CHECK(learning_rate(optimizer, scheduler, 4, 20) == Approx(1e-3));
   CHECK(learning_rate(optimizer, scheduler, 5, 20) == Approx(0.0009901664203302125).epsilon(1e-12));
   CHECK(learning_rate(optimizer, scheduler, 19, 20) == Approx(1e-4));
-  scheduler.name = "linear";
+  scheduler.kind = LrSchedule::linear;
   CHECK(learning_rate(optimizer, scheduler, 19, 20) == Approx(1e-4));
   CHECK(learning_rate(optimizer, scheduler, 9, 20) == Approx(1e-3 - 9e-4 / 3.0));
-  scheduler.name = "constant";
+  scheduler.kind = LrSchedule::constant;
   CHECK(learning_rate(optimizer, scheduler, 19, 20) == 1e-3);
 }
 
@@ -30,7 +30,7 @@ TEST_CASE("wsd is constant before it falls, and steps fall by a factor each") {
   OptimizerConfig optimizer;
   optimizer.learning_rate = 1e-3;
   LrSchedulerConfig scheduler;
-  scheduler.name = "wsd";
+  scheduler.kind = LrSchedule::wsd;
   scheduler.warmup_steps = 4;
   scheduler.decay_steps = 5;
   scheduler.minimum = 1e-4;
@@ -40,7 +40,7 @@ TEST_CASE("wsd is constant before it falls, and steps fall by a factor each") {
   CHECK(rate(15) == Approx(1e-3 - 9e-4 / 5));
   CHECK(rate(18) == Approx(1e-3 - 9e-4 * 4 / 5));
   CHECK(rate(19) == Approx(1e-4));
-  scheduler.name = "step";
+  scheduler.kind = LrSchedule::step;
   scheduler.step_interval = 6;
   scheduler.step_factor = 0.5;
   CHECK(rate(3) == 1e-3);
@@ -87,10 +87,10 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
 }
 
 TEST_CASE("SGD keeps the sum of gradients, and Lion steps by signs") {
-  for (const std::string name : {"sgd", "lion"}) {
-    CAPTURE(name);
+  for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::lion}) {
     OptimizerConfig config;
-    config.name = name;
+    config.kind = kind;
+    CAPTURE(config.name());
     config.momentum = 0.5;
     config.beta2 = 0.5;
     config.weight_decay = 0.0;
@@ -102,12 +102,12 @@ TEST_CASE("SGD keeps the sum of gradients, and Lion steps by signs") {
           make_optimizer(config, {{weights.data(), gradients.data(), {}, 100, true}}, arena, host_backend(), place);
       for (int step = 0; step < 2; ++step) optimizer->step({step, 0.25, 1.0});
       // Sums of 2 and 3; signs of gradients that stay.
-      const float expected = name == "sgd" ? 1.0F - 0.25F * 5.0F : 1.0F - 0.25F * 2.0F;
+      const float expected = kind == OptimizerKind::sgd ? 1.0F - 0.25F * 5.0F : 1.0F - 0.25F * 2.0F;
       for (const float weight : weights) CHECK(weight == Approx(expected));
       const std::vector<std::vector<RunState>> state = optimizer->state();
       REQUIRE(state.size() == 1);
       REQUIRE(state[0].size() == 1);
-      CHECK(state[0][0].values[99] == Approx(name == "sgd" ? 3.0 : 1.5));
+      CHECK(state[0][0].values[99] == Approx(kind == OptimizerKind::sgd ? 3.0 : 1.5));
     }
   }
 }

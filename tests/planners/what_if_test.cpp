@@ -46,7 +46,7 @@ SweepPoint point_of(int nodes, double price, Texts values) {
   point.config.source = "test";
   point.config.training.sequence_length = 10;
   point.config.training.global_batch_size = 8;
-  point.config.planner.effort = "quick";
+  point.config.planner.effort = Effort::quick;
   point.config.places["training.sequence_length"] = "test";
   point.planner = "auto";
   point.restrictions = restrictions_of(point.config);

@@ -8,7 +8,7 @@
 #include "cluster/read.hpp"
 #include "config/published_models.hpp"
 #include "config/read.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 

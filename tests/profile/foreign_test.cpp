@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "config/read.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "profile/foreign/convert.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "io/series.hpp"
+#include "io/hdf5/series.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

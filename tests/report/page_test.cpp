@@ -8,7 +8,7 @@
 
 #include "cluster/read.hpp"
 #include "data/files.hpp"
-#include "io/metrics.hpp"
+#include "io/run/metrics.hpp"
 #include "report/document.hpp"
 #include "report/plan_report.hpp"
 #include "support/catch.hpp"

@@ -6,7 +6,7 @@
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
 #include "held_values.hpp"
-#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint/checkpoint_folder.hpp"
 #include "job_folder.hpp"
 #include "reference.hpp"
 #include "runtime/checkpoint/checkpointer.hpp"
@@ -55,7 +55,7 @@ void check_file(const SavedJob& job, const std::string& path) {
   for (const ParameterSpec& spec : stored_tensors(job.model)) {
     std::vector<std::string> names = {"/parameters/" + spec.name};
     if (!spec.buffer) {
-      const bool is_sgd = job.reference.config.optimizer.name == "sgd";
+      const bool is_sgd = job.reference.config.optimizer.kind == OptimizerKind::sgd;
       for (const char* state : is_sgd ? std::vector{"momentum"} : std::vector{"m", "v"}) {
         names.push_back("/optimizer/" + spec.name + "/" + state);
       }

@@ -25,7 +25,7 @@ struct ClassifierJob {
     config.model.classes = 23;
     config.training.global_batch_size = 16;
     config.training.steps = 10;
-    config.optimizer.name = "sgd";
+    config.optimizer.kind = OptimizerKind::sgd;
     config.optimizer.learning_rate = 0.05;
     config.optimizer.gradient_clip = 1.0;
     config.job.timeout = 600.0;

@@ -8,7 +8,7 @@
 #include "reference.hpp"
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/emulation/rehearsal.hpp"
-#include "runtime/profiler.hpp"
+#include "runtime/measure/profiler.hpp"
 #include "simulate/simulate.hpp"
 #include "small_gpt2.hpp"
 #include "support/catch.hpp"

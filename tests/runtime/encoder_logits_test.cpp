@@ -7,8 +7,8 @@
 
 #include "nn/layer.hpp"
 #include "reference.hpp"
-#include "runtime/datasets.hpp"
-#include "runtime/model_weights.hpp"
+#include "runtime/execute/model_weights.hpp"
+#include "runtime/job/datasets.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 #include "weights/weight_writer.hpp"

@@ -5,7 +5,7 @@
 #include "cost/instances.hpp"
 #include "planners/judge/planned_orders.hpp"
 #include "program/trace.hpp"
-#include "runtime/agreement.hpp"
+#include "runtime/execute/agreement.hpp"
 #include "runtime/execute/session.hpp"
 #include "simulate/prices.hpp"
 #include "simulate/simulate.hpp"

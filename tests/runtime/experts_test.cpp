@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/error.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "plan/match.hpp"
 #include "reference.hpp"
 #include "runtime/execute/session.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "runtime/job.hpp"
+#include "runtime/job/job.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain::test {

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "cost/cost.hpp"
-#include "model/update_rule.hpp"
+#include "model/optimizers/update_rule.hpp"
 #include "profile/json.hpp"
 #include "reference.hpp"
 #include "runtime/execute/session.hpp"
-#include "runtime/profiler.hpp"
+#include "runtime/measure/profiler.hpp"
 #include "shaped_plans.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"

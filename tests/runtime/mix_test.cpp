@@ -1,5 +1,5 @@
 // A job whose samples are mixed from several files.
-#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint/checkpoint_folder.hpp"
 #include "job_folder.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"

@@ -1,7 +1,7 @@
 // Jobs whose samples are pairs of texts.
 #include "job_folder.hpp"
 #include "reference.hpp"
-#include "runtime/model_weights.hpp"
+#include "runtime/execute/model_weights.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 #include "support/files.hpp"

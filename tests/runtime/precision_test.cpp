@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "io/checkpoint_file.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 #include "job_folder.hpp"
 #include "noisy_text.hpp"
 #include "overflowing.hpp"

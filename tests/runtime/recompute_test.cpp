@@ -2,7 +2,7 @@
 #include "cost/cost.hpp"
 #include "cost/instances.hpp"
 #include "reference.hpp"
-#include "runtime/profiler.hpp"
+#include "runtime/measure/profiler.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

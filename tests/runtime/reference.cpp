@@ -9,10 +9,10 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/kernels.hpp"
-#include "model/file_layout.hpp"
-#include "runtime/datasets.hpp"
+#include "model/build/file_layout.hpp"
+#include "runtime/execute/model_weights.hpp"
 #include "runtime/execute/session.hpp"
-#include "runtime/model_weights.hpp"
+#include "runtime/job/datasets.hpp"
 #include "runtime/replan/training_state.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
@@ -77,23 +77,23 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   if (!run.value("per_layer", false)) config.training.router_aux_loss_over = BalanceOver::model;
   if (run.contains("micro")) config.training.micro_batch_size = run.at("micro").get<std::int64_t>();
   const nlohmann::json& optimizer = run.at("optimizer");
-  config.optimizer.name = optimizer.at("name");
+  config.optimizer.kind = *optimizer_names().find(optimizer.at("name"));
   config.optimizer.learning_rate = optimizer.at("lr");
   OptimizerConfig& keys = config.optimizer;
   keys.beta1 = optimizer.value("beta1", keys.beta1);
   keys.beta2 = optimizer.value("beta2", keys.beta2);
   keys.epsilon = optimizer.value("eps", keys.epsilon);
-  keys.nesterov = optimizer.value("nesterov", false) && keys.name == "sgd";
+  keys.nesterov = optimizer.value("nesterov", false) && keys.kind == OptimizerKind::sgd;
   keys.beta2_decay = optimizer.value("beta2_decay", keys.beta2_decay);
   keys.epsilon2 = optimizer.value("eps2", keys.epsilon2);
   keys.clip_threshold = optimizer.value("d", keys.clip_threshold);
   keys.muon_learning_rate = optimizer.value("muon_lr", keys.muon_learning_rate);
-  (keys.name == "muon" ? keys.muon_momentum : keys.momentum) = optimizer.value("momentum", 0.0);
+  (keys.kind == OptimizerKind::muon ? keys.muon_momentum : keys.momentum) = optimizer.value("momentum", 0.0);
   config.optimizer.weight_decay = optimizer.at("weight_decay");
   config.optimizer.gradient_clip = optimizer.at("clip").is_null() ? 0.0 : optimizer.at("clip").get<double>();
   if (optimizer.contains("warmup")) {
     config.lr_scheduler.warmup_steps = optimizer.at("warmup");
-    config.lr_scheduler.name = "cosine";
+    config.lr_scheduler.kind = LrSchedule::cosine;
     config.lr_scheduler.minimum = optimizer.at("min_lr");
   }
   config.job.timeout = 600.0;
@@ -111,13 +111,13 @@ Config config_of(const nlohmann::json& run) {
   config.training.sequence_length = run.at("T");
   config.training.global_batch_size = run.at("B");
   config.training.steps = run.at("steps");
-  config.optimizer.name = run.at("opt");
+  config.optimizer.kind = *optimizer_names().find(run.at("opt"));
   config.optimizer.learning_rate = run.at("lr");
-  if (config.optimizer.name != "sgd") config.optimizer.weight_decay = run.at("wd");  // it is plain
+  if (config.optimizer.kind != OptimizerKind::sgd) config.optimizer.weight_decay = run.at("wd");  // it is plain
   config.optimizer.gradient_clip = run.at("clip");
   config.lr_scheduler.warmup_steps = run.at("warmup");
   if (run.at("minlr") >= 0.0) {
-    config.lr_scheduler.name = "cosine";
+    config.lr_scheduler.kind = LrSchedule::cosine;
     config.lr_scheduler.minimum = run.at("minlr");
   }
   config.job.timeout = 600.0;

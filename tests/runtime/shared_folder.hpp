@@ -4,7 +4,7 @@
 #include <string>
 
 #include "comm/mpi.hpp"
-#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint/checkpoint_folder.hpp"
 #include "job_folder.hpp"
 #include "runtime/checkpoint/block_transfer.hpp"
 #include "runtime/checkpoint/resume.hpp"

@@ -73,7 +73,7 @@ std::vector<Plan> drawn_plans(std::uint64_t seed, int number, std::vector<Sessio
 /// Change of a parameter by one step of plain gradient descent from the weights of the first block.
 std::vector<float> change_of(const Reference& reference, const Model& model, const std::string& name) {
   Config config = reference.config;
-  config.optimizer.name = "sgd";
+  config.optimizer.kind = OptimizerKind::sgd;
   config.optimizer.learning_rate = 0.5;
   config.optimizer.weight_decay = config.optimizer.gradient_clip = 0.0;
   Session session(MPI_COMM_SELF, config, model, reference.plan(1, 1, 1, 4, "1f1b"), RankMap::identity(1));

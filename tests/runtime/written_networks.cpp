@@ -4,7 +4,7 @@
 
 #include "base/random.hpp"
 #include "config/read.hpp"
-#include "runtime/datasets.hpp"
+#include "runtime/job/datasets.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain::test {

@@ -2,7 +2,7 @@
 #include "cost/stage_time.hpp"
 #include "reference.hpp"
 #include "runtime/execute/session.hpp"
-#include "runtime/profiler.hpp"
+#include "runtime/measure/profiler.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

@@ -5,7 +5,7 @@
 #include "cluster/read.hpp"
 #include "config/read.hpp"
 #include "cost/transfer_forms.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "plan/match.hpp"
 #include "planners/judge/planned_orders.hpp"
 #include "profile/analytic.hpp"

@@ -2,8 +2,8 @@
 
 #include <functional>
 
-#include "model/chain.hpp"
 #include "model/families/families.hpp"
+#include "model/graph/chain.hpp"
 #include "weights/config_rotary.hpp"
 
 /// What the `config.json` of several families says in the same way.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "model/families/config_keys.hpp"
-#include "model/layer_graph.hpp"
+#include "model/graph/layer_graph.hpp"
 
 namespace pptrain {
 

@@ -2,7 +2,7 @@
 
 #include "model/families/config_keys.hpp"
 #include "model/families/images.hpp"
-#include "model/image_layers.hpp"
+#include "model/graph/image_layers.hpp"
 
 namespace pptrain {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "model/families/config_keys.hpp"
-#include "model/layer_graph.hpp"
+#include "model/graph/layer_graph.hpp"
 
 namespace pptrain {
 namespace {

@@ -7,9 +7,9 @@ namespace pptrain::optimizers {
 /// to the gradients three times: for their squares, for the size of the step, and for the step.
 UpdateRule adafactor(const OptimizerConfig& /*optimizer*/, const ParameterSpec& parameter) {
   if (parameter.shape.size() != 2) {
-    return {UpdateMethod::adafactor, {{"variance"}}, UpdateScope::sums, 16.0, 32.0};
+    return {OptimizerKind::adafactor, {{"variance"}}, UpdateScope::sums, 16.0, 32.0};
   }
-  return {UpdateMethod::adafactor,
+  return {OptimizerKind::adafactor,
           {{"row_variance", StateExtent::rows}, {"column_variance", StateExtent::columns}},
           UpdateScope::sums,
           20.0,

@@ -5,7 +5,7 @@ namespace pptrain::optimizers {
 /// Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2: reads weight, gradient, m
 /// and v, writes all but the gradient.
 UpdateRule adamw(const OptimizerConfig& /*optimizer*/, const ParameterSpec& /*parameter*/) {
-  return {UpdateMethod::adamw, {{"m"}, {"v"}}, UpdateScope::element, 16.0, 28.0};
+  return {OptimizerKind::adamw, {{"m"}, {"v"}}, UpdateScope::element, 16.0, 28.0};
 }
 
 }  // namespace pptrain::optimizers

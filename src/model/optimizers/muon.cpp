@@ -12,7 +12,7 @@ UpdateRule muon(const OptimizerConfig& optimizer, const ParameterSpec& parameter
   const auto shorter = static_cast<double>(std::min(parameter.shape[0], parameter.shape[1]));
   const auto longer = static_cast<double>(std::max(parameter.shape[0], parameter.shape[1]));
   const double products = 5.0 * (4.0 * shorter + 2.0 * shorter * shorter / longer);
-  return {UpdateMethod::muon, {{"momentum"}}, UpdateScope::matrix, products + 10.0, 40.0};
+  return {OptimizerKind::muon, {{"momentum"}}, UpdateScope::matrix, products + 10.0, 40.0};
 }
 
 }  // namespace pptrain::optimizers

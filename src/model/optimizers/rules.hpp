@@ -1,14 +1,12 @@
 #pragma once
 
-#include "model/update_rule.hpp"
+#include "model/optimizers/update_rule.hpp"
 
-/// One function per optimizer, each in a file with its name.
+/// What each optimizer's step over a parameter is, in a file with the optimizer's name.
 namespace pptrain::optimizers {
 
-UpdateRule adamw(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
-UpdateRule sgd(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
-UpdateRule lion(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
-UpdateRule adafactor(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
-UpdateRule muon(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
+#define PPTRAIN_RULE(name) UpdateRule name(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
+PPTRAIN_FOR_EACH_OPTIMIZER(PPTRAIN_RULE)
+#undef PPTRAIN_RULE
 
 }  // namespace pptrain::optimizers

@@ -1,7 +1,7 @@
 #include "nn/operators/continuing.hpp"
 
 #include "base/error.hpp"
-#include "kernels/cached_attention.hpp"
+#include "kernels/host/cached_attention.hpp"
 #include "nn/operators/attention_inputs.hpp"
 #include "nn/rotary_table.hpp"
 

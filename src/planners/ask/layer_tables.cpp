@@ -4,10 +4,6 @@
 
 namespace pptrain {
 
-bool tabulates_layers(const std::string& planner) {
-  return planner == "dapple" || planner == "pipedream" || planner == "alpa";
-}
-
 std::string why_not_tabulated(const Instance& instance) {
   const int layers = instance.profile.num_layers();
   if (layers <= most_tabulated_layers) return "";

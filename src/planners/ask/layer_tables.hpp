@@ -10,9 +10,7 @@ namespace pptrain {
 /// time go with the square of their number.
 inline constexpr int most_tabulated_layers = 4096;
 
-/// Whether the planner of this name is one of them.
-bool tabulates_layers(const std::string& planner);
-/// Why such a planner does not plan the instance; empty where it does.
+/// Why a planner that tabulates layers does not plan the instance; empty where it does.
 std::string why_not_tabulated(const Instance& instance);
 
 }  // namespace pptrain

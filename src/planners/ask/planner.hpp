@@ -85,6 +85,9 @@ struct Outcome {
   bool no_frame = false;             ///< whether the restrictions leave no shape at all, whatever the memory
 };
 
+/// The name of the planner that searches all spaces, by simulation.
+inline constexpr const char* auto_planner = "auto";
+
 /// One way of searching plans. Implementations hold no state: searching twice gives the same plan.
 class Planner {
  public:
@@ -93,6 +96,12 @@ class Planner {
   virtual std::string name() const = 0;
   /// What it does, in one line for people.
   virtual std::string description() const = 0;
+  /// Whether it is the planner that searches all spaces.
+  bool is_auto() const { return name() == auto_planner; }
+  /// What it makes small: the name of a closed form, or "simulation".
+  virtual std::string form() const { return "amp"; }
+  /// Whether it keeps the cost of every run of layers: it plans no more than `most_tabulated_layers`.
+  virtual bool tabulates_layers() const { return false; }
   /// What its plans are; restrictions that leave none of them are refused before it searches.
   virtual PlanScope scope() const { return PlanScope::any; }
   /// The instance can be costed and the restrictions are checked. The plan, when there is one, is valid, obeys the

@@ -18,18 +18,6 @@ enum class PlanScope {
   uniform,  ///< uniform grids
 };
 
-/// How much work a search may do.
-enum class Effort { quick, normal, thorough };
-
-/// Who has which part of the experts of a layer.
-enum class Experts {
-  chosen,   ///< columns of each expert in a tensor-parallel group, or replicas that send rows where `auto` finds that
-            ///< faster
-  columns,  ///< of each expert, for the members of a tensor-parallel group
-  whole,    ///< whole ones, where their number can be divided evenly
-  sent,     ///< whole ones, which replicas may divide too, and send rows to one another
-};
-
 /// What the configuration fixes; everything else is free.
 struct Restrictions {
   AutoInt data;  ///< replicas of every stage, `context` times as many as the configuration's where samples are divided

@@ -109,7 +109,7 @@ std::string correlations_text(const RankCorrelations& correlations) {
   for (const char* form : {"amp", "dapple", "pipedream"}) {
     std::vector<std::string> names;
     for (const auto& planner : published_planners()) {
-      if (form_of(planner->name()) == form) names.push_back(planner->name());
+      if (planner->form() == form) names.push_back(planner->name());
     }
     const auto found = correlations.forms.find(form);
     rows.push_back({std::string("  ") + form,

@@ -333,10 +333,9 @@ std::string unused_text(const Plan& plan, const Cluster& cluster) {
   }
   if (unused.empty()) return "";
   const std::string devices = (unused.size() == 1 ? "device " : "devices ") + ranges(unused);
-  const std::string better = better_text(plan);
   const std::string text =
-      devices + (better == "is faster" ? " left out: the iteration is no faster with more"
-                                       : " left out: no plan that was found " + better + " with more");
+      devices + (is_fastest(plan) ? " left out: the iteration is no faster with more"
+                                  : " left out: no plan that was found " + better_text(plan) + " with more");
   return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
 }
 

@@ -128,10 +128,23 @@ std::vector<std::string> groups_left_out(const Plan& plan, const Cluster& cluste
   return names;
 }
 
+namespace {
+
+ObjectiveKind objective_of(const Plan& plan) {
+  return plan.predicted && plan.predicted->cost ? plan.predicted->cost->objective : ObjectiveKind::time;
+}
+
+}  // namespace
+
+bool is_fastest(const Plan& plan) { return objective_of(plan) == ObjectiveKind::time; }
+
 std::string better_text(const Plan& plan) {
-  const std::string objective = plan.predicted && plan.predicted->cost ? plan.predicted->cost->objective : "time";
-  if (objective == "time") return "is faster";
-  return objective == "cost" ? "costs less" : "has a smaller product of time and money";
+  switch (objective_of(plan)) {
+    case ObjectiveKind::time: return "is faster";
+    case ObjectiveKind::cost: return "costs less";
+    case ObjectiveKind::time_cost: return "has a smaller product of time and money";
+  }
+  return "";
 }
 
 std::string summary_text(const Plan& plan, const Cluster& cluster) {

@@ -13,7 +13,7 @@ struct CostQuestion {
   std::optional<double> training_tokens;     ///< that a training is to see
   std::optional<double> checkpoint_seconds;  ///< nothing: the bytes of the state over the cluster's storage bandwidth
   std::optional<double> restart_seconds;     ///< nothing: as long as a checkpoint takes
-  std::string objective = "time";            ///< what the search made small
+  ObjectiveKind objective = ObjectiveKind::time;  ///< what the search made small
 };
 
 /// The question of a configuration, whose model does `work`.

@@ -45,7 +45,7 @@ UniformCandidates uniform_candidates(const SearchSpace& space) {
   });
   if (!ranks_anew) return all;
   for (UniformCandidate& candidate : all.found) {
-    candidate.rank_seconds = plan_of(space, candidate, "auto").predicted->iteration_seconds;
+    candidate.rank_seconds = plan_of(space, candidate, auto_planner).predicted->iteration_seconds;
   }
   return all;
 }
@@ -79,12 +79,12 @@ class Best {
   }
   /// A plan that no planner has made.
   void offer_checked(Plan plan) {
-    if (!is_refused(space_, plan)) offer(finished_plan(space_, std::move(plan), "auto"));
+    if (!is_refused(space_, plan)) offer(finished_plan(space_, std::move(plan), auto_planner));
   }
   /// A finished plan.
   void offer(Plan plan) {
     if (plan.predicted->iteration_seconds >= limit()) return;
-    result.plan = finished_plan(space_, std::move(plan), "auto");
+    result.plan = finished_plan(space_, std::move(plan), auto_planner);
     space_.tell_found(result.plan->predicted->iteration_seconds);
   }
   /// A plan must take less than this to be better.
@@ -164,7 +164,7 @@ void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& bes
   std::vector<Outcome> asked(names.size());
   asked.front() = ask(names.front());
   std::optional<Plan> known = asked.front().plan;
-  if (known) known = finished_plan(space, std::move(*known), "auto");
+  if (known) known = finished_plan(space, std::move(*known), auto_planner);
   std::vector<Outcome> along(orders.size());
   const auto search = [&](int, int i) {
     const std::size_t planner = static_cast<std::size_t>(i) + 1;
@@ -189,7 +189,7 @@ Outcome best_by_estimate(const SearchSpace& space) {
   if (plans_only_grids(space.schedule, space.restrictions)) {
     for (const char* asked : {"amp", "megatron", "data-parallel"})
       best.take(asked, published_planner(asked).search(papers));
-    Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");
+    Outcome grids = outcome_of(papers, uniform_candidates(papers), auto_planner);
     best.count(grids);
     if (grids.plan) best.offer(std::move(*grids.plan));
     best.result.grids = std::move(grids.grids);
@@ -201,7 +201,7 @@ Outcome best_by_estimate(const SearchSpace& space) {
   }
   ask_planners(space, papers, best);
   if (predicts_more_than_amp(space.instance)) {
-    Outcome grids = outcome_of(papers, uniform_candidates(papers), "auto");
+    Outcome grids = outcome_of(papers, uniform_candidates(papers), auto_planner);
     if (grids.plan) best.offer(std::move(*grids.plan));
     best.count(grids);
   }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "planners/divide/balance.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/frames/scheduled_cost.hpp"
 
 namespace pptrain {

@@ -44,9 +44,9 @@ std::vector<FrameDivision> FrameDivider::of(std::size_t begin, std::size_t end) 
 /// Whether "auto" with as many chunks fits, and stores no more: its orders are searched, and steps of the best plans
 /// try other schedules in any case. Only units of ZeroPP gather weights less often, which ZeRO stage 3 gains from.
 bool FrameDivider::is_needless(const ScheduleChoice& schedule) const {
-  if (schedule.name == "auto" || schedule_kind(schedule.name).placement != ChunkPlacement::loop) return false;
+  if (is_open(schedule.name) || schedule_kind(schedule.name).placement != ChunkPlacement::loop) return false;
   const auto beside = std::find_if(made_.begin(), made_.end(), [&](const FrameDivision& made) {
-    return made.schedule.name == "auto" && made.schedule.virtual_stages == schedule.virtual_stages &&
+    return is_open(made.schedule.name) && made.schedule.virtual_stages == schedule.virtual_stages &&
            std::none_of(made.zero_stages.begin(), made.zero_stages.end(), [](int zero) { return zero == 3; });
   });
   if (beside == made_.end()) return false;

@@ -5,7 +5,7 @@
 
 #include "plan/validate.hpp"
 #include "planners/divide/allowed_cuts.hpp"
-#include "planners/divide/balance.hpp"
+#include "planners/divide/layer_balance.hpp"
 
 namespace pptrain {
 namespace {
@@ -30,7 +30,7 @@ std::vector<const ScheduleKind*> kinds_with(int chunks, int stages) {
   for (const ScheduleKind& kind : schedule_kinds()) {
     if (kind.chunks == 0 ? chunks < kind.fewest_chunks : chunks != kind.chunks) continue;
     // Tasks of one device follow one another in any case; what differs is when gradients are complete.
-    if (stages == 1 && (kind.has_units || (chunks == 1 && kind.name != "1f1b"))) continue;
+    if (stages == 1 && (kind.has_units || (chunks == 1 && kind.name != ScheduleChoice().name))) continue;
     kinds.push_back(&kind);
   }
   std::stable_sort(kinds.begin(), kinds.end(), [](const auto* a, const auto* b) { return a->turn < b->turn; });
@@ -61,12 +61,12 @@ std::vector<double> work_before(const Profile& profile) {
 std::vector<ScheduleChoice> schedule_choices(const Restrictions& restrictions, const Profile& profile,
                                              const Plan& plan) {
   const std::string& wanted = restrictions.schedule;
-  if (wanted != "auto" && schedule_kind(wanted).chunks != 0) return {plan.schedule};
+  if (!is_open(wanted) && schedule_kind(wanted).chunks != 0) return {plan.schedule};
   const bool split = knows_split(profile);
   std::vector<ScheduleChoice> choices;
   for (const int chunks : chunk_counts(restrictions, plan.num_stages())) {
     for (const ScheduleKind* kind :
-         wanted == "auto" ? kinds_with(chunks, plan.num_stages()) : std::vector{&schedule_kind(wanted)}) {
+         is_open(wanted) ? kinds_with(chunks, plan.num_stages()) : std::vector{&schedule_kind(wanted)}) {
       if (kind->splits_backward && !split) continue;
       if (restrictions.rule && !restrictions.rule->trainer().runs(kind->name)) continue;
       for (const int unit : kind->has_units ? units(restrictions, plan.num_stages()) : std::vector<int>{0}) {

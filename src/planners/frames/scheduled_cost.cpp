@@ -16,7 +16,7 @@ std::vector<double> stored_micro_batches(const ScheduleChoice& schedule, int sta
   plan.schedule = schedule;
   plan.stages.resize(static_cast<std::size_t>(stages));
   // The order of "auto" is made for the memory that there is; with less than 1F1B stores it becomes long.
-  if (schedule.name == "auto") plan.schedule.name = "1f1b";
+  if (is_open(schedule.name)) plan.schedule.name = "1f1b";
   std::vector<double> counts;
   for (int s = 0; s < stages; ++s) {
     counts.push_back(static_cast<double>(micro_batches_in_flight(plan, StageId(s))));

@@ -278,7 +278,7 @@ class SimulatedSearch {
   }
 
   Plan finished() {
-    Plan plan = finished_plan(space_, *best_, "auto");
+    Plan plan = finished_plan(space_, *best_, auto_planner);
     predict_by_simulation(simulator_, plan);
     plan.schedules = std::move(schedules_);
     return plan;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planners/divide/balance.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/judge/fit_check.hpp"
 #include "planners/published/amp/remedy.hpp"
 #include "planners/published/amp/uniform_search.hpp"
@@ -17,7 +17,7 @@ bool has_room(const Instance& instance, const Plan& plan) {
 
 /// What the planner of the plan minimises.
 double minimised_seconds(const Plan& plan) {
-  return plan.planner == "auto" ? plan.predicted->iteration_seconds : plan.predicted->estimate_seconds;
+  return plan.planner == auto_planner ? plan.predicted->iteration_seconds : plan.predicted->estimate_seconds;
 }
 
 /// The searches after one whose plan was refused.
@@ -82,7 +82,7 @@ class GoingOn {
   std::string why_nothing_fits(const std::string& planner) {
     const FitsUnder fits = [this](const Restrictions& restrictions) { return fits_under(restrictions); };
     const std::string text = check_.nearest() + remedy(space_.restrictions, fits, space_.stop);
-    return planner == "auto" ? text + offload_remedy(space_) : text;
+    return planner == auto_planner ? text + offload_remedy(space_) : text;
   }
 
   /// Whether some grid fits in the simulator with its smallest micro-batch and the layers divided by their memory.

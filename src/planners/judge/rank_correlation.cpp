@@ -103,11 +103,6 @@ double pipedream_seconds(const Instance& instance, const Plan& plan) {
   return static_cast<double>(plan.micro_batches) * slowest;
 }
 
-std::string form_of(const std::string& planner) {
-  if (planner == "auto") return "simulation";
-  return planner == "dapple" || planner == "pipedream" ? planner : "amp";
-}
-
 RankCorrelations correlate_with_simulator(const SearchSpace& space) {
   Sample sample(space.instance);
   for (const auto& planner : published_planners()) {

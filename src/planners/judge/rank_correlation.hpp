@@ -20,7 +20,4 @@ constexpr double most_correlated_tasks = 2e6;
 /// PipeDream's measure of a plan: the slowest stage with its all-reduce, or the slowest cut, for every micro-batch.
 double pipedream_seconds(const Instance& instance, const Plan& plan);
 
-/// The form that a planner minimises; "simulation" for `auto`.
-std::string form_of(const std::string& planner);
-
 }  // namespace pptrain

@@ -9,8 +9,8 @@
 #include "base/error.hpp"
 #include "comm/communicator.hpp"
 #include "comm/waiter.hpp"
-#include "io/checkpoint_file.hpp"
-#include "io/data_file.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
+#include "io/checkpoint/data_file.hpp"
 #include "runtime/replan/state_exchange.hpp"
 
 namespace pptrain {

@@ -8,7 +8,7 @@
 #include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
-#include "io/checkpoint_folder.hpp"
+#include "io/checkpoint/checkpoint_folder.hpp"
 #include "runtime/checkpoint/block_transfer.hpp"
 
 namespace pptrain {

@@ -6,7 +6,7 @@
 
 #include "comm/alarm.hpp"
 #include "comm/mpi_communicator.hpp"
-#include "io/checkpoint_file.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 #include "runtime/execute/session.hpp"
 
 namespace pptrain {

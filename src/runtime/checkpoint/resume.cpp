@@ -9,11 +9,11 @@
 #include "comm/collective.hpp"
 #include "comm/mpi.hpp"
 #include "comm/mpi_communicator.hpp"
-#include "io/checkpoint_folder.hpp"
-#include "model/check.hpp"
+#include "io/checkpoint/checkpoint_folder.hpp"
+#include "model/build/check.hpp"
 #include "runtime/checkpoint/data_fingerprint.hpp"
 #include "runtime/checkpoint/same_job.hpp"
-#include "runtime/same_files.hpp"
+#include "runtime/places/same_files.hpp"
 
 namespace pptrain {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "io/run_directory.hpp"
+#include "io/run/run_directory.hpp"
 #include "runtime/checkpoint/block_transfer.hpp"
-#include "runtime/job_options.hpp"
+#include "runtime/places/job_options.hpp"
 
 namespace pptrain {
 

@@ -160,7 +160,7 @@ bool plans_alike(const CheckpointState& state, const Config& config, const Clust
   if (!config.parallelism.plan.empty() || !differences(state, config, makes_the_plan).empty()) return false;
   // Read again, since the file of an older version may leave out what is known of its devices today.
   const Cluster before = parse_cluster(state.cluster, "the checkpoint's cluster");
-  if (config.cluster.file != "discover") return write_cluster(cluster) == write_cluster(before);
+  if (!ClusterConfig::is_discovered(config.cluster.file)) return write_cluster(cluster) == write_cluster(before);
   return same_devices(before, cluster);
 }
 

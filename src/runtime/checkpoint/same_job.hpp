@@ -5,7 +5,7 @@
 
 #include "cluster/cluster.hpp"
 #include "config/config.hpp"
-#include "io/checkpoint_file.hpp"
+#include "io/checkpoint/checkpoint_file.hpp"
 
 namespace pptrain {
 

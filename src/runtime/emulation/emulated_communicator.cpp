@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "cost/collective.hpp"
-#include "nn/parameter_store.hpp"
+#include "nn/parameters/parameter_store.hpp"
 
 namespace pptrain {
 namespace {

@@ -5,7 +5,7 @@
 #include "comm/communicator.hpp"
 #include "runtime/emulation/emulated_clock.hpp"
 #include "runtime/emulation/link_replay.hpp"
-#include "runtime/role.hpp"
+#include "runtime/places/role.hpp"
 
 namespace pptrain {
 

@@ -5,7 +5,7 @@
 #include "base/error.hpp"
 #include "comm/collective.hpp"
 #include "program/check.hpp"
-#include "runtime/agreement.hpp"
+#include "runtime/execute/agreement.hpp"
 #include "schedule/schedule.hpp"
 
 namespace pptrain {

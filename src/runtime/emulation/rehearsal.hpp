@@ -13,7 +13,7 @@
 #include "runtime/emulation/emulated_lane.hpp"
 #include "runtime/emulation/emulated_transport.hpp"
 #include "runtime/execute/executor.hpp"
-#include "runtime/role.hpp"
+#include "runtime/places/role.hpp"
 #include "simulate/collectives.hpp"
 #include "simulate/prices.hpp"
 #include "simulate/received_gathers.hpp"

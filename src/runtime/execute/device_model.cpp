@@ -88,9 +88,9 @@ bool DeviceModel::Reductions::advance(bool (Pending::*ended)()) {
 }
 
 std::string DeviceModel::Reductions::missing() const {
-  std::string missing = "nothing";
+  std::string missing = nothing_missing;
   for (const auto& part : device_.parts_) {
-    if (missing == "nothing") missing = part->shards().reductions().missing();
+    if (missing == nothing_missing) missing = part->shards().reductions().missing();
   }
   return missing;
 }

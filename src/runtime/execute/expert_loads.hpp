@@ -3,7 +3,7 @@
 #include <map>
 #include <vector>
 
-#include "io/metrics_history.hpp"
+#include "io/run/metrics_history.hpp"
 #include "model/model.hpp"
 
 namespace pptrain {

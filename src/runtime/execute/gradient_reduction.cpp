@@ -123,7 +123,7 @@ std::string GradientReduction::missing() const {
   for (const Running& running : running_) {
     if (!running.has_ended && running.pending) return running.pending->missing();
   }
-  return "nothing";
+  return nothing_missing;
 }
 
 }  // namespace pptrain

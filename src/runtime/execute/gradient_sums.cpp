@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "nn/parameter_store.hpp"
+#include "nn/parameters/parameter_store.hpp"
 
 namespace pptrain {
 
@@ -70,9 +70,9 @@ bool GradientSums::advance(bool (Pending::*ended)()) {
 std::string GradientSums::missing() const {
   std::string missing = within_.missing();
   for (const GradientReduction& across : across_) {
-    if (missing == "nothing") missing = across.missing();
+    if (missing == nothing_missing) missing = across.missing();
   }
-  return missing == "nothing" ? gathers_.missing() : missing;
+  return missing == nothing_missing ? gathers_.missing() : missing;
 }
 
 }  // namespace pptrain

@@ -16,11 +16,6 @@
 namespace pptrain {
 namespace {
 
-/// a < b.
-bool before(const Fraction& a, const Fraction& b) {
-  return static_cast<std::int64_t>(a.k) * b.n < static_cast<std::int64_t>(b.k) * a.n;
-}
-
 /// "0, 2, 4".
 std::string list_of(const std::vector<int>& numbers) {
   std::string list;
@@ -28,54 +23,7 @@ std::string list_of(const std::vector<int>& numbers) {
   return list;
 }
 
-/// Which of `members` owns what begins there.
-int owner_of(const Fraction& begin, std::int64_t members) {
-  return static_cast<int>(static_cast<std::int64_t>(begin.k) * members / begin.n);
-}
-
 }  // namespace
-
-SumGroups sum_groups(const Stage& mesh, int shard, const std::vector<int>& nodes) {
-  SumGroups groups;
-  if (mesh.zero_stage > 0) {
-    for (const Interval& group : mesh.sharding_groups()) {
-      std::vector<int>& members = groups.emplace_back(static_cast<std::size_t>(group.size()));
-      std::iota(members.begin(), members.end(), static_cast<int>(group.begin));
-    }
-    return groups;
-  }
-  std::map<int, std::size_t> group_of_node;
-  for (int replica = 0; replica < mesh.replicas; ++replica) {
-    const DeviceId device = mesh.devices[static_cast<std::size_t>(replica)][static_cast<std::size_t>(shard)];
-    const auto [group, is_new] = group_of_node.try_emplace(nodes.empty() ? 0 : nodes[device.index()], groups.size());
-    if (is_new) groups.emplace_back();
-    groups[group->second].push_back(replica);
-  }
-  if (static_cast<int>(groups.size()) < mesh.replicas) return groups;
-  std::vector<int> all(static_cast<std::size_t>(mesh.replicas));
-  std::iota(all.begin(), all.end(), 0);
-  return {all};
-}
-
-std::vector<SliceOwners> common_slices(const SumGroups& groups) {
-  if (groups.size() == 1) return {};
-  std::vector<Fraction> ends;
-  for (const std::vector<int>& group : groups) {
-    const auto members = static_cast<int>(group.size());
-    for (int k = 0; k <= members; ++k) ends.push_back({k, members});
-  }
-  std::sort(ends.begin(), ends.end(), before);
-  const auto equal = [](const Fraction& a, const Fraction& b) { return !before(a, b) && !before(b, a); };
-  ends.erase(std::unique(ends.begin(), ends.end(), equal), ends.end());
-  std::vector<SliceOwners> slices;
-  for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
-    SliceOwners& slice = slices.emplace_back(SliceOwners{ends[i], ends[i + 1], {}});
-    for (const std::vector<int>& group : groups) {
-      slice.replicas.push_back(group[static_cast<std::size_t>(owner_of(slice.begin, std::ssize(group)))]);
-    }
-  }
-  return slices;
-}
 
 std::vector<RankReach> gather_reach(MPI_Comm world, Waiter& waiter, const DirectGroups* direct) {
   // One line of each rank, in the order of the ranks.
@@ -126,7 +74,8 @@ std::string describe_messages(const MpiDeviceMemory& mpi) {
 std::unique_ptr<Communicator> GroupMaker::make_plain(const std::vector<int>& ranks, int tag, const std::string& name) {
   if (staging == nullptr) return std::make_unique<MpiCommunicator>(world, ranks, tag, name, arena, waiter);
   auto host = std::make_unique<MpiCommunicator>(world, ranks, tag, name, staging->blocks(), waiter);
-  const std::string why = options.own.wanted == "mpi" ? "[job] gpu_transport says so" : why_by_mpi(reach, ranks);
+  const std::string why =
+      options.own.wanted == GpuTransport::mpi ? "[job] gpu_transport says so" : why_by_mpi(reach, ranks);
   if (why.empty()) {
     ways.push_back(fmt::format("{}: {}", name, options.own.direct->name()));
     return options.own.direct->make(std::move(host), fmt::format("{} (ranks {})", name, list_of(ranks)), waiter);
@@ -210,7 +159,7 @@ RankGroups::RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Are
     : movement_(waiter), direct_(options.own.direct) {
   const Reach& own = options.own;
   const std::vector<RankReach> reach = gather_reach(world, waiter, own.direct);
-  if (own.wanted == "nccl") require_direct(reach, own.where);
+  if (own.wanted == GpuTransport::nccl) require_direct(reach, own.where);
   const MpiDeviceMemory mpi = own.mpi ? *own.mpi : mpi_device_memory();
   if (!arena.device().is_host()) {
     staging_ = std::make_unique<Staging>(arena.device());

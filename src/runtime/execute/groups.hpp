@@ -8,7 +8,8 @@
 #include "comm/direct_groups.hpp"
 #include "comm/mpi_communicator.hpp"
 #include "comm/staging.hpp"
-#include "runtime/role.hpp"
+#include "runtime/execute/sum_groups.hpp"
+#include "runtime/places/role.hpp"
 
 namespace pptrain {
 
@@ -29,33 +30,6 @@ class CommunicationDecorator {
   virtual void start_iteration() = 0;
 };
 
-/// The k-th of n equal parts.
-struct Fraction {
-  int k = 0;
-  int n = 1;
-  double value() const { return static_cast<double>(k) / n; }
-};
-
-/// Replicas that hold the same shard, in the groups in which they sum its gradients first: replicas in order, groups in
-/// the order of their first one.
-using SumGroups = std::vector<std::vector<int>>;
-
-/// Where ZeRO divides the state, the groups that do so; else the replicas of each node, so that what crosses an uplink
-/// crosses it once, where a node has several, and all replicas where no node has or one has all. `nodes`: of each
-/// device; empty: all are on one.
-SumGroups sum_groups(const Stage& mesh, int shard, const std::vector<int>& nodes);
-
-/// A part of every divided array that one replica of each group owns.
-struct SliceOwners {
-  Fraction begin;
-  Fraction end;
-  std::vector<int> replicas;  ///< in the order of the groups
-};
-
-/// The parts of an array between which no slice of any group begins or ends; nothing where all replicas are one
-/// group. Groups of different size divide differently: their divisions are intersected, as all others are.
-std::vector<SliceOwners> common_slices(const SumGroups& groups);
-
 /// What each rank has to communicate by.
 struct RankReach {
   std::string by;      ///< what reaches its device's memory without MPI; "": nothing
@@ -70,10 +44,10 @@ std::string why_by_mpi(const std::vector<RankReach>& reach, const std::vector<in
 
 /// By what a rank reaches the memory of other devices than the host.
 struct Reach {
-  DirectGroups* direct = nullptr;      ///< outlives the groups; null: nothing but MPI
-  std::string wanted = "auto";         ///< [job] gpu_transport
-  std::string where = {};              ///< it was wanted
-  std::optional<MpiDeviceMemory> mpi;  ///< nothing: what MPI says of itself
+  DirectGroups* direct = nullptr;           ///< outlives the groups; null: nothing but MPI
+  GpuTransport wanted = GpuTransport::any;  ///< [job] gpu_transport
+  std::string where = {};                   ///< it was wanted
+  std::optional<MpiDeviceMemory> mpi;       ///< nothing: what MPI says of itself
 };
 
 /// Whether slices of a tied embedding's gradients come to the rank's stage, which all its replicas then gather.

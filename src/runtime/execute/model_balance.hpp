@@ -11,7 +11,7 @@
 #include "comm/mpi_communicator.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
-#include "runtime/role.hpp"
+#include "runtime/places/role.hpp"
 
 namespace pptrain {
 

@@ -11,7 +11,7 @@
 #include "program/program.hpp"
 #include "program/ties.hpp"
 #include "runtime/execute/replica_shards.hpp"
-#include "runtime/role.hpp"
+#include "runtime/places/role.hpp"
 
 namespace pptrain {
 

@@ -5,7 +5,7 @@
 #include "comm/communicator.hpp"
 #include "comm/waiter.hpp"
 #include "plan/parts.hpp"
-#include "runtime/role.hpp"
+#include "runtime/places/role.hpp"
 #include "tensor/tensor.hpp"
 
 namespace pptrain {

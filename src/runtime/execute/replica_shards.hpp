@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "comm/waiter.hpp"
-#include "nn/parameter_store.hpp"
+#include "nn/parameters/parameter_store.hpp"
 #include "runtime/execute/gradient_sums.hpp"
 
 namespace pptrain {

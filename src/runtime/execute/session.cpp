@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.hpp"
-#include "model/check.hpp"
+#include "model/build/check.hpp"
 #include "optim/learning_rate.hpp"
 #include "program/check.hpp"
 #include "program/model_ties.hpp"

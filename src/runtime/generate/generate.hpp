@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "nn/continuation.hpp"
+#include "nn/run/continuation.hpp"
 #include "runtime/generate/sampler.hpp"
 #include "runtime/generate/text_model.hpp"
 

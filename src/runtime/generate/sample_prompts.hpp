@@ -9,7 +9,7 @@
 #include "config/config.hpp"
 #include "runtime/execute/session.hpp"
 #include "runtime/generate/generate.hpp"
-#include "runtime/role.hpp"
+#include "runtime/places/role.hpp"
 
 namespace pptrain {
 

@@ -7,7 +7,7 @@
 #include "base/interval.hpp"
 #include "model/model.hpp"
 #include "plan/plan.hpp"
-#include "runtime/role.hpp"
+#include "runtime/places/role.hpp"
 
 namespace pptrain {
 

@@ -10,9 +10,9 @@
 #include "base/error.hpp"
 #include "base/open_file.hpp"
 #include "data/token_type.hpp"
-#include "io/checkpoint_model.hpp"
-#include "io/parameters.hpp"
-#include "runtime/model_weights.hpp"
+#include "io/checkpoint/checkpoint_model.hpp"
+#include "io/checkpoint/parameters.hpp"
+#include "runtime/execute/model_weights.hpp"
 #include "text/json_text.hpp"
 
 namespace pptrain {

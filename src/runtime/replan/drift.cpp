@@ -65,7 +65,7 @@ std::optional<Plan> Drift::end_window(std::int64_t step) {
   std::vector<DriftingRank> drifting;
   if (!measured.empty()) drifting = watch_.end_window(measured);
   tell(step, drifting);
-  if (config_.planner.replan == "never" || step + 1 == config_.training.steps) return std::nullopt;
+  if (config_.planner.replan == ReplanWhen::never || step + 1 == config_.training.steps) return std::nullopt;
   std::string text;
   if (worth_planning(drifting)) text = plan_again(step, drifting);
   text = broadcast(world_, text, waiter_);

@@ -8,8 +8,8 @@
 
 #include "config/config.hpp"
 #include "runtime/execute/executor.hpp"
-#include "runtime/execute/recorder.hpp"
-#include "runtime/machine.hpp"
+#include "runtime/places/machine.hpp"
+#include "runtime/record/recorder.hpp"
 #include "runtime/replan/drift_watch.hpp"
 
 namespace pptrain {

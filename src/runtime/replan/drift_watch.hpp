@@ -6,7 +6,7 @@
 
 namespace pptrain {
 
-/// A rank that has fallen behind.
+/// A rank that has fallen behind: a straggler.
 struct DriftingRank {
   int rank = 0;
   double factor = 1.0;            ///< how many times as long as expected it computes

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "comm/mpi.hpp"
-#include "runtime/agreement.hpp"
+#include "runtime/execute/agreement.hpp"
 
 namespace pptrain {
 

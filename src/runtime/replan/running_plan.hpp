@@ -9,8 +9,8 @@
 #include "cost/cost.hpp"
 #include "runtime/emulation/emulated_device.hpp"
 #include "runtime/execute/session.hpp"
-#include "runtime/job_setup.hpp"
-#include "runtime/rank_device.hpp"
+#include "runtime/places/job_setup.hpp"
+#include "runtime/places/rank_device.hpp"
 
 namespace pptrain {
 

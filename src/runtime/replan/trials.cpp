@@ -14,7 +14,7 @@
 #include "comm/mpi.hpp"
 #include "cost/cost.hpp"
 #include "planners/judge/rank_correlation.hpp"
-#include "runtime/progress.hpp"
+#include "runtime/display/progress.hpp"
 
 namespace pptrain {
 namespace {
@@ -43,9 +43,6 @@ std::string micro_batches_of(const Plan& plan) {
   return fmt::format("{} micro-batch{} of {}", plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
                      plan.micro_batch_size);
 }
-
-/// What stands in place of a planner in the plan's alternatives that were tried.
-constexpr const char* trial_name = "trial";
 
 double predicted_seconds(const Plan& plan) { return plan.predicted ? plan.predicted->iteration_seconds : 0.0; }
 
@@ -108,7 +105,7 @@ Plan chosen_of(const std::vector<Trial>& trials) {
   plan.alternatives = trials.front().plan.alternatives;  // of the search
   for (const Trial& trial : trials) {
     Alternative& tried = plan.alternatives.emplace_back();
-    tried.planner = trial_name;
+    tried.planner = Alternative::tried;
     tried.iteration_seconds = predicted_seconds(trial.plan);
     tried.feasible = trial.seconds.has_value();
     tried.why_not = fmt::format("{}, {}, {}{}", trial.plan.shape(), trial.plan.schedule.name,
@@ -134,15 +131,6 @@ std::string kept_text(const Plan& plan, const Cluster& cluster) {
 }
 
 }  // namespace
-
-std::optional<double> trial_seconds(const Plan& plan) {
-  std::optional<double> least;
-  for (const Alternative& other : plan.alternatives) {
-    if (other.planner != trial_name || !other.measured_seconds) continue;
-    least = std::min(least.value_or(*other.measured_seconds), *other.measured_seconds);
-  }
-  return least;
-}
 
 Plan fastest_plan(const TrialJob& job, const std::vector<Plan>& plans, std::int64_t steps) {
   if (plans.size() == 1) return plans.front();

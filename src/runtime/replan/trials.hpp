@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/alarm.hpp"
-#include "runtime/machine.hpp"
+#include "runtime/places/machine.hpp"
 
 namespace pptrain {
 
@@ -50,10 +50,6 @@ Trial try_plan(const TrialJob& job, const Plan& plan, std::int64_t steps);
 /// with all of them among its alternatives. Throws exit code 3 when none could be run. Collective; the plans are the
 /// same on all ranks.
 Plan fastest_plan(const TrialJob& job, const std::vector<Plan>& plans, std::int64_t steps);
-
-/// Seconds of an iteration in the trial of the plan, which was kept because it was the fastest; nothing where none of
-/// its alternatives was tried.
-std::optional<double> trial_seconds(const Plan& plan);
 
 /// Text for people: the trials, and how well the prediction ranks them.
 std::string describe_trials(const std::vector<Trial>& trials);

@@ -227,7 +227,7 @@ TEST_CASE("NCCL is refused to ranks that share a GPU, with the reason and what e
   Reference reference("tied");
   const Gpu gpu(Gpus::shared);
   const Plan plan = reference.plan(1, 2, 1, 4, "1f1b");
-  reference.config.job.gpu_transport = "nccl";
+  reference.config.job.gpu_transport = GpuTransport::nccl;
   CHECK_THROWS_WITH(ways_of(reference, plan, gpu),
                     Catch::Contains("ranks 0 and 1 share a device, which NCCL refuses") &&
                         Catch::Contains("gpu_transport") && Catch::Contains("\"mpi\""));
@@ -252,7 +252,7 @@ TEST_CASE("ranks with a GPU each train by NCCL as on the host", "[np2][np4][np8]
     CHECK_THAT(ways_of(reference, plan, gpu), Catch::Contains(": NCCL"));
     check_plan(reference, plan, gpu);
   }
-  reference.config.job.gpu_transport = "mpi";
+  reference.config.job.gpu_transport = GpuTransport::mpi;
   CHECK_THAT(ways_of(reference, plans_of_world(reference).front(), gpu), !Catch::Contains(": NCCL"));
 }
 

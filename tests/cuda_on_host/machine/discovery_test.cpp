@@ -4,9 +4,9 @@
 #include "comm/mpi.hpp"
 #include "probe/discover.hpp"
 #include "probe/environment.hpp"
-#include "runtime/gpu_table.hpp"
-#include "runtime/machine.hpp"
-#include "runtime/optimizer_check.hpp"
+#include "runtime/places/gpu_table.hpp"
+#include "runtime/places/machine.hpp"
+#include "runtime/places/optimizer_check.hpp"
 #include "stand_in.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
@@ -108,11 +108,11 @@ TEST_CASE("optimizers that compute on the host alone are refused where there are
   const RankDevice gpu(MPI_COMM_WORLD, waiter, Config());
   Config config;
   for (const std::string name : {"adamw", "sgd", "lion"}) {
-    config.optimizer.name = name;
+    config.optimizer.kind = *optimizer_names().find(name);
     CHECK_NOTHROW(check_optimizer(config, gpu));
   }
   for (const std::string name : {"adafactor", "muon"}) {
-    config.optimizer.name = name;
+    config.optimizer.kind = *optimizer_names().find(name);
     CHECK(
         complaint_of([&] { check_optimizer(config, gpu); })
             .ends_with("name = \"" + name +
@@ -129,12 +129,12 @@ TEST_CASE("a job's machine is its GPUs, or the host where it asks for that", "[n
   const Machine on_gpus = find_machine(MPI_COMM_WORLD, waiter, "discover", RankDevice(MPI_COMM_WORLD, waiter, config));
   CHECK(on_gpus.cluster.device_kinds.front().name == "standin");
   CHECK(describe_machine(on_gpus).find("GPUs\n") != std::string::npos);
-  config.job.gpu_transport = "mpi";  // links are measured by way of the host then
+  config.job.gpu_transport = GpuTransport::mpi;  // links are measured by way of the host then
   const RankDevice by_mpi(MPI_COMM_WORLD, waiter, config);
   REQUIRE(by_mpi.probed() != nullptr);
   CHECK(by_mpi.probed()->direct == nullptr);
   CHECK(find_machine(MPI_COMM_WORLD, waiter, "discover", by_mpi).cluster.groups.front().link.bandwidth > 1e6);
-  config.job.device = "host";
+  config.job.device = DeviceChoice::host;
   const Machine on_host = find_machine(MPI_COMM_WORLD, waiter, "discover", RankDevice(MPI_COMM_WORLD, waiter, config));
   CHECK(on_host.cluster.device_kinds.front().name != "standin");
   CHECK(on_host.gpus.empty());

@@ -1,5 +1,5 @@
 // Layers timed by events of a device.
-#include "runtime/layer_timer.hpp"
+#include "runtime/measure/layer_timer.hpp"
 
 #include <set>
 

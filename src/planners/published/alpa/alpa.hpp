@@ -16,6 +16,7 @@ namespace pptrain {
 class AlpaPlanner : public Planner {
  public:
   std::string name() const override { return "alpa"; }
+  bool tabulates_layers() const override { return true; }
   std::string description() const override { return "stages on sub-meshes, a division for every layer (Alpa)"; }
   Outcome search(const SearchSpace& space) const override;
 };

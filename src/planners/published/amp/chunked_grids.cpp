@@ -5,7 +5,7 @@
 
 #include "cost/stage_time.hpp"
 #include "plan/zero_groups.hpp"
-#include "planners/divide/balance.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/divide/division_problem.hpp"
 #include "planners/meshes/grid.hpp"
 

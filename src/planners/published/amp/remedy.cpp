@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/names.hpp"
-#include "planners/divide/balance.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/divide/division_bound.hpp"
 #include "planners/published/amp/uniform_search.hpp"
 

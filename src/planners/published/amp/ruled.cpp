@@ -1,6 +1,6 @@
 #include "planners/published/amp/ruled.hpp"
 
-#include "planners/divide/balance.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/published/amp/grid_trials.hpp"
 
 namespace pptrain {

@@ -7,7 +7,7 @@
 #include "base/infinity.hpp"
 #include "cost/stage_time.hpp"
 #include "planners/ask/layer_tables.hpp"
-#include "planners/divide/balance.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/divide/least_overrun.hpp"
 #include "planners/meshes/grid.hpp"
 #include "planners/published/dapple/dapple_rules.hpp"

@@ -16,6 +16,8 @@ namespace pptrain {
 class DapplePlanner : public Planner {
  public:
   std::string name() const override { return "dapple"; }
+  std::string form() const override { return name(); }
+  bool tabulates_layers() const override { return true; }
   std::string description() const override { return "DAPPLE: replicated stages placed by its three policies"; }
   Outcome search(const SearchSpace& space) const override;
 };

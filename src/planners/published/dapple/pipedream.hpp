@@ -17,6 +17,8 @@ namespace pptrain {
 class PipeDreamPlanner : public Planner {
  public:
   std::string name() const override { return "pipedream"; }
+  std::string form() const override { return name(); }
+  bool tabulates_layers() const override { return true; }
   std::string description() const override { return "PipeDream: fastest slowest stage, nodes inside a hierarchy"; }
   Outcome search(const SearchSpace& space) const override;
 };

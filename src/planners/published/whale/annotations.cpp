@@ -22,9 +22,7 @@ class AnnotationReader {
       check_layers(i);
       check_devices(i);
       const Annotation& annotation = fixed_.annotations[i];
-      model_.parts.push_back({annotation.layers,
-                              annotation.primitive == "split" ? Primitive::split : Primitive::replicate,
-                              static_cast<int>(annotation.devices)});
+      model_.parts.push_back({annotation.layers, annotation.primitive, static_cast<int>(annotation.devices)});
     }
     place();
     for (std::size_t i = 0; i < model_.parts.size(); ++i) check_degree(i);

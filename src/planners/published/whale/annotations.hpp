@@ -7,9 +7,6 @@
 
 namespace pptrain {
 
-/// Whale's primitives.
-enum class Primitive { replicate, split };
-
 /// How annotated parts of the model lie on the devices.
 enum class PartPlacement {
   pipeline,  ///< each on its own devices, a stage each
