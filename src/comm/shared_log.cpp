@@ -73,7 +73,7 @@ SharedLog::SharedLog(MPI_Comm world) {
                 ThrownBy::all_ranks);
   }
   const bool owner = rank_in(world) == 0;
-  // It has no name in the file system, so that nothing is left of a job that is killed.
+  // The file has no name in the file system, so that nothing is left of a job that is killed.
   const MemoryFile made(owner ? ::memfd_create("pptrain", MFD_CLOEXEC) : -1);
   if (owner && made.reserve(sizeof(Memory))) {
     if (void* base = made.map(sizeof(Memory))) memory_ = new (base) Memory;

@@ -5,8 +5,11 @@
 
 #include "config/layer_forms.hpp"
 
-// Layers of a network that reads images, or draws them, which the user writes down as [[model.layer]].
+// Layers of a network that reads images, or draws them, which the user writes down as [[model.layer]]. `visit` has the
+// keys of each.
 namespace pptrain {
+
+class KeyVisitor;
 
 /// What a network of images reads.
 struct ImagesConfig {
@@ -14,6 +17,7 @@ struct ImagesConfig {
   std::int64_t image_size = 224;  ///< pixels of a side
   std::int64_t channels = 3;      ///< of an image
 };
+void visit(KeyVisitor& visitor, ImagesConfig& layer);
 
 /// What the pixels under a window become, behind the last of equal layers.
 struct PoolConfig {
@@ -42,6 +46,7 @@ struct ConvolutionConfig {
 
   std::int64_t padded_by() const { return padding.value_or(kernel / 2); }
 };
+void visit(KeyVisitor& visitor, ConvolutionConfig& layer);
 
 /// Equal residual blocks.
 struct ResidualConfig {
@@ -55,6 +60,7 @@ struct ResidualConfig {
   Activation activation = Activation::relu;
   PoolConfig pool;
 };
+void visit(KeyVisitor& visitor, ResidualConfig& layer);
 
 /// Equal dense layers.
 struct DenseConfig {
@@ -63,12 +69,14 @@ struct DenseConfig {
   std::int64_t columns = 64;
   Activation activation = Activation::relu;
 };
+void visit(KeyVisitor& visitor, DenseConfig& layer);
 
 /// The product with the classes, and the loss.
 struct ClassesConfig {
   static constexpr const char* name = "classes";
   std::int64_t classes = 10;
 };
+void visit(KeyVisitor& visitor, ClassesConfig& layer);
 
 /// Numbers that become a small map, from which an image is drawn.
 struct LatentConfig {
@@ -78,6 +86,7 @@ struct LatentConfig {
   std::int64_t columns = 64;      ///< numbers of each of its pixels
   bool positions = false;         ///< each pixel has a row of a table
 };
+void visit(KeyVisitor& visitor, LatentConfig& layer);
 
 /// A map gets twice the side.
 struct EnlargeConfig {
@@ -85,11 +94,13 @@ struct EnlargeConfig {
   EnlargeKind method = EnlargeKind::bicubic;
   bool positions = false;  ///< each pixel has a row of a table
 };
+void visit(KeyVisitor& visitor, EnlargeConfig& layer);
 
 /// The pixels of an image, and the loss.
 struct PixelsConfig {
   static constexpr const char* name = "pixels";
   std::int64_t channels = 3;  ///< of an image
 };
+void visit(KeyVisitor& visitor, PixelsConfig& layer);
 
 }  // namespace pptrain

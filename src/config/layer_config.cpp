@@ -1,6 +1,5 @@
 #include "config/layer_config.hpp"
 
-#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -13,10 +12,6 @@ std::vector<LayerConfig> layers_of(std::index_sequence<kinds...>) {
 }
 
 }  // namespace
-
-std::int64_t BlockConfig::rotated_columns(std::int64_t hidden) const {
-  return rotary_theta > 0.0 ? std::llround(rotary_share * static_cast<double>(head_columns(hidden))) : 0;
-}
 
 std::string LayerConfig::name() const {
   return std::visit([](const auto& layer) { return layer.name; }, kind);

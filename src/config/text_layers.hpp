@@ -4,8 +4,10 @@
 
 #include "config/layer_forms.hpp"
 
-// Layers of a network of texts that the user writes down as [[model.layer]].
+// Layers of a network of texts that the user writes down as [[model.layer]]. `visit` has the keys of each.
 namespace pptrain {
+
+class KeyVisitor;
 
 /// What a layer normalises its input by.
 struct NormConfig {
@@ -19,6 +21,7 @@ struct EmbeddingConfig {
   std::int64_t columns = 64;  ///< hidden width, of the whole chain
   bool positions = false;     ///< each place has a row of a second table
 };
+void visit(KeyVisitor& visitor, EmbeddingConfig& layer);
 
 /// Feed-forward parts of a block, of which each position goes to some.
 struct ExpertsConfig {
@@ -56,6 +59,7 @@ struct BlockConfig {
   /// Columns of a head that turn.
   std::int64_t rotated_columns(std::int64_t hidden) const;
 };
+void visit(KeyVisitor& visitor, BlockConfig& layer);
 
 /// The product with the vocabulary, and the loss.
 struct OutputConfig {
@@ -63,5 +67,6 @@ struct OutputConfig {
   NormConfig norm;
   bool tied = false;  ///< it shares the token embedding
 };
+void visit(KeyVisitor& visitor, OutputConfig& layer);
 
 }  // namespace pptrain

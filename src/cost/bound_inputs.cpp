@@ -63,7 +63,7 @@ std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<Use
   return all;
 }
 
-/// Of the patterns that cost.hpp knows those that no other one beats in both terms.
+/// Patterns, of those that cost.hpp knows, that no other one beats in both terms.
 std::vector<LinearSeconds> collectives(const Profile& profile, int layer, int degree, const Link& link) {
   if (degree == 1) return {{}};
   std::vector<LinearSeconds> lines;

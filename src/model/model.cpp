@@ -59,7 +59,7 @@ ParameterSpec ParameterSpec::divided_by(WeightDivision division) const {
     return spec;
   }
   if (row_axis == ShardAxis::none || division == WeightDivision::columns) return spec;
-  // Of weights their inputs are divided; a bias every member has.
+  // The inputs of weights are divided; every member has the bias.
   const bool divided = division == WeightDivision::rows && shape.size() == 2;
   spec.axis = divided ? row_axis : ShardAxis::none;
   spec.dimension = divided ? 1 : 0;

@@ -38,7 +38,7 @@ DeviceKind kind_of(const ProbedNode& node, const CorePool& pool) {
           node.reserve_bytes};
 }
 
-/// Of a kind on several hosts the smallest memory counts.
+/// The smallest memory counts of a kind that several hosts have.
 void add_kind(Cluster& cluster, const DeviceKind& kind) {
   const auto known = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
                                   [&](const DeviceKind& d) { return d.name == kind.name; });

@@ -203,7 +203,7 @@ ChunkBytes::Works works_of(const std::vector<LayerUse>& layers, const Passes& pa
   const Interval last = {all.end - 1, all.end};
   const Interval others = {0, all.end - 1};
   const Interval front = {0, 1};
-  // Of offloaded activations those of the layer before are on their way.
+  // Offloaded activations of the layer before are on their way.
   const auto kept = [offloads](const LayerUse& use) { return offloads ? 0.0 : use.kept; };
   const auto neighbour = [&](std::size_t l) { return offloads && l > 0 ? layers[l - 1].kept : 0.0; };
   const auto deferred = [](const LayerUse& use) { return use.deferred; };
@@ -262,7 +262,7 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   return bytes;
 }
 
-/// Of offloaded activations a layer and the one before are there.
+/// Offloaded activations are there of a layer and of the one before it.
 ChunkBytes modelled_offload(const std::vector<LayerUse>& layers) {
   ChunkBytes bytes;
   ChunkBytes::Works works;

@@ -42,7 +42,7 @@ void Simulator::arrive(double now, int number) {
   resume(now, p);
 }
 
-/// Those who need the same start together when the last has its slice.
+/// Devices that need the same start together when the last has its slice.
 void Simulator::gather_received(double now, int p) {
   block(now, p, State::awaits_group);
   const ReceivedGathers::Group* group = received_gathers_.come(p, current(p).payload);
@@ -61,7 +61,7 @@ void Simulator::gather_received(double now, int p) {
   }
 }
 
-/// Of the time that a program was blocked, that in which its data was under way is communication.
+/// Time that a program was blocked is communication as far as its data was under way.
 void Simulator::wait_ends(double now, int p, double under_way_since) {
   result_.devices[p].communication_seconds += now - std::max(progress_[p].blocked_since, under_way_since);
 }

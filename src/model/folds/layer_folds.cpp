@@ -71,7 +71,7 @@ class Worker {
   void operator()(const op::Take&) const {}
   void operator()(const op::Dropout&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::Router&) const { elementwise(input(), 2.0, 3.0); }
-  // It is the work of few numbers per row, and most jobs do without.
+  // The balance is the work of few numbers per row, and most jobs do without.
   void operator()(const op::ExpertBalance&) const {}
   void operator()(const op::Dispatch&) const { elementwise(*op_.output, 2.0, 4.0, 2); }
   // With many rows every expert has some, so that the weights of all are read.

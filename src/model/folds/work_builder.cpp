@@ -21,7 +21,7 @@ std::optional<ProductShape> forward_shape(const Product& p) {
   return shape;
 }
 
-/// Those of the gradient of the input: the weights change sides.
+/// Sizes of the product that gives the gradient of the input: the weights change sides.
 std::optional<ProductShape> input_gradient_shape(std::optional<ProductShape> shape) {
   using Dimension = ProductShape::Dimension;
   if (!shape) return shape;
@@ -30,7 +30,7 @@ std::optional<ProductShape> input_gradient_shape(std::optional<ProductShape> sha
   return shape;
 }
 
-/// Those of the gradient of the weights, a sum over all rows.
+/// Sizes of the product that gives the gradient of the weights, a sum over all rows.
 std::optional<ProductShape> weight_gradient_shape(const Product& p) {
   using Dimension = ProductShape::Dimension;
   if (p.rows == 0.0) return {};

@@ -93,7 +93,7 @@ class SendChoicesModule final : public ExchangeModule {
     experts().pack_choices(own.places(), pass.matrix(input()), static_cast<float>(group().rank()), packed);
     Tensor received(arena(), std::max<std::size_t>(rows, 1), num_columns, DType::f32);
     if (rows == 0) {
-      // Of no expert, from no member.
+      // Rows of no expert, which come from no member.
       const std::array<float, num_columns> none = {0.0F, static_cast<float>(form().experts),
                                                    static_cast<float>(group().size())};
       device().upload(received.f32(), none.data(), sizeof(none));

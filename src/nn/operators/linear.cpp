@@ -23,7 +23,7 @@ class LinearModule final : public OperatorModule {
         Tensor(arena(), rows(batch, output()), kind_.padded ? padded_columns(width, type) : width, type);
     if (kind_.padded) pass.parts[output()].columns = width;
     GemmOptions options;
-    // Of partial sums the first member's have the bias.
+    // The bias is in the partial sums of the first member.
     const bool adds_bias = kind_.bias && (kind_.division != WeightDivision::rows || group().rank() == 0);
     if (adds_bias) options.bias = weight(1);
     if (fused().activated) {

@@ -225,7 +225,7 @@ double MeshCost::bytes_per_sample(int option, int begin, int end, double in_flig
   return stored + instance_.profile.workspace_bytes_per_sample;
 }
 
-/// Those of the layer at work, of one that leaves and of one that comes.
+/// Activations of the layer at work, of one that leaves and of one that comes.
 double MeshCost::offloaded_bytes_per_sample(int begin, int end, Recompute recompute) const {
   double largest = 0.0;
   for (int l = begin; l < end; ++l) largest = std::max(largest, sums_.stored_bytes(l, l + 1, recompute));

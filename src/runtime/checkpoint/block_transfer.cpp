@@ -93,7 +93,7 @@ void BlockTransfer::add_block(Direction direction, std::size_t dataset, int inde
   round_.push_back(std::move(block));
 }
 
-/// Those that have half of what the largest holder has are as good as it.
+/// Ranks that have half of what the largest holder has are as good as it.
 int BlockTransfer::choose_rank(const std::vector<Elements>& held) const {
   std::vector<std::int64_t> sizes;
   for (const Elements& elements : held) sizes.push_back(elements.size());

@@ -170,7 +170,7 @@ void Rehearsal::receive(const Instruction& instruction, std::size_t number) {
   wait(*transport_.receive(map_.rank_of(instruction.peer), tag_of(number), nullptr, 0));
 }
 
-/// Those who need the same start together when the last has its slice.
+/// Ranks that need the same start together when the last has its slice.
 void Rehearsal::gather_received(const Instruction& instruction) {
   const ReceivedGathers::Group& group = received_gathers_.of(own_, instruction.payload);
   const int first_tag = prices_.num_lanes() + 2 + static_cast<int>(prices_.task_groups().size());

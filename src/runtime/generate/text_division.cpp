@@ -20,7 +20,7 @@ struct PlannedLayers {
   WeightDivision division;
 };
 
-/// Of all stages, in the order of the layers.
+/// The layers of all stages in their order, with how they are divided.
 std::vector<PlannedLayers> planned_layers(const Plan& plan) {
   std::vector<PlannedLayers> all;
   for (int s = 0; s < plan.num_stages(); ++s) {

@@ -146,7 +146,7 @@ class Chain {
     const auto classes = static_cast<std::uint64_t>(std::max<std::int64_t>(model.sample.classes, 1));
     const CounterRandom random(2, "profile");
     std::int32_t* targets = targets_.host(rows);
-    // Those of a source and those of a decoder are as good as each other.
+    // Tokens of a source and tokens of a decoder are as good as each other.
     const std::size_t num_tokens = std::max(rows, samples_ * static_cast<std::size_t>(model.sample.input_tokens()));
     std::uint32_t* tokens = tokens_.host(num_tokens);
     for (std::size_t i = 0; i < num_tokens; ++i) {

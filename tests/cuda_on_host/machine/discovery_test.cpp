@@ -117,7 +117,7 @@ TEST_CASE("optimizers that compute on the host alone are refused where there are
         complaint_of([&] { check_optimizer(config, gpu); })
             .ends_with("name = \"" + name +
                        "\" where ranks compute with GPUs (its steps are computed on the host alone); use [job] device "
-                       "= \"host\", or one of adamw, sgd and lion"));
+                       "= \"host\", or one of adamw, sgd, lion"));
     CHECK_NOTHROW(check_optimizer(config, RankDevice()));
   }
 }

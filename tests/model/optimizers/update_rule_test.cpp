@@ -19,9 +19,9 @@ std::vector<std::string> names(const UpdateRule& rule) {
   return found;
 }
 
-OptimizerConfig optimizer(const std::string& name) {
+OptimizerConfig optimizer(OptimizerKind kind) {
   OptimizerConfig made;
-  made.name = name;
+  made.kind = kind;
   return made;
 }
 
@@ -29,24 +29,24 @@ OptimizerConfig optimizer(const std::string& name) {
 
 TEST_CASE("every optimizer that a configuration may name has a rule", "[update_rule]") {
   const ParameterSpec matrix = spec({6, 4});
-  CHECK(names(update_rule(optimizer("adamw"), matrix)) == std::vector<std::string>{"m", "v"});
-  CHECK(names(update_rule(optimizer("sgd"), matrix)).empty());
-  OptimizerConfig momentum = optimizer("sgd");
+  CHECK(names(update_rule(optimizer(OptimizerKind::adamw), matrix)) == std::vector<std::string>{"m", "v"});
+  CHECK(names(update_rule(optimizer(OptimizerKind::sgd), matrix)).empty());
+  OptimizerConfig momentum = optimizer(OptimizerKind::sgd);
   momentum.momentum = 0.9;
   CHECK(names(update_rule(momentum, matrix)) == std::vector<std::string>{"momentum"});
-  CHECK(names(update_rule(optimizer("lion"), matrix)) == std::vector<std::string>{"m"});
-  CHECK(names(update_rule(optimizer("adafactor"), matrix)) ==
+  CHECK(names(update_rule(optimizer(OptimizerKind::lion), matrix)) == std::vector<std::string>{"m"});
+  CHECK(names(update_rule(optimizer(OptimizerKind::adafactor), matrix)) ==
         std::vector<std::string>{"row_variance", "column_variance"});
-  CHECK(names(update_rule(optimizer("adafactor"), spec({6}))) == std::vector<std::string>{"variance"});
-  CHECK(update_rule(optimizer("muon"), matrix).method == UpdateMethod::adamw);
+  CHECK(names(update_rule(optimizer(OptimizerKind::adafactor), spec({6}))) == std::vector<std::string>{"variance"});
+  CHECK(update_rule(optimizer(OptimizerKind::muon), matrix).method == OptimizerKind::adamw);
   ParameterSpec hidden = matrix;
   hidden.hidden = true;
-  CHECK(names(update_rule(optimizer("muon"), hidden)) == std::vector<std::string>{"momentum"});
-  CHECK(is_whole_update(update_rule(optimizer("muon"), hidden)));
+  CHECK(names(update_rule(optimizer(OptimizerKind::muon), hidden)) == std::vector<std::string>{"momentum"});
+  CHECK(is_whole_update(update_rule(optimizer(OptimizerKind::muon), hidden)));
   // Five times 2 · 4 · 4 · 6 for the square, 2 · 4³ for its own, 2 · 4 · 4 · 6 for the step, over 24 elements.
-  CHECK(update_rule(optimizer("muon"), hidden).flop - 10.0 == Approx(5 * (192.0 + 128.0 + 192.0) / 24.0));
+  CHECK(update_rule(optimizer(OptimizerKind::muon), hidden).flop - 10.0 == Approx(5 * (192.0 + 128.0 + 192.0) / 24.0));
   hidden.shape = {24};
-  CHECK(update_rule(optimizer("muon"), hidden).method == UpdateMethod::adamw);
+  CHECK(update_rule(optimizer(OptimizerKind::muon), hidden).method == OptimizerKind::adamw);
 }
 
 TEST_CASE("states of rows and columns are divided with the dimension that they are of", "[update_rule]") {
@@ -71,9 +71,9 @@ TEST_CASE("states of rows and columns are divided with the dimension that they a
 TEST_CASE("state takes the bytes of the layer with most per parameter", "[update_rule]") {
   Config config;
   const Model model = build_model(config.model, config.training, "test");
-  CHECK(state_bytes_per_parameter(optimizer("adamw"), model) == 8.0);
-  CHECK(state_bytes_per_parameter(optimizer("lion"), model) == 4.0);
-  CHECK(state_bytes_per_parameter(optimizer("muon"), model) == 8.0);  // of the embedding
+  CHECK(state_bytes_per_parameter(optimizer(OptimizerKind::adamw), model) == 8.0);
+  CHECK(state_bytes_per_parameter(optimizer(OptimizerKind::lion), model) == 4.0);
+  CHECK(state_bytes_per_parameter(optimizer(OptimizerKind::muon), model) == 8.0);  // of the embedding
   for (const Layer& layer : model.layers) {
     const bool is_end = layer.reads_samples() || layer.computes_loss();
     for (const ParameterSpec& parameter : layer.parameters) CHECK(parameter.hidden != is_end);

@@ -9,7 +9,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "plain_operators.hpp"
+#include "nn/plain_operators.hpp"
 #include "runtime/execute/model_weights.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"

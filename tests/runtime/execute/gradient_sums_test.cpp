@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "comm/mpi.hpp"
-#include "reference.hpp"
 #include "runtime/emulation/emulated_communicator.hpp"
+#include "runtime/reference.hpp"
 #include "support/catch.hpp"
 #include "support/sent_messages.hpp"
 

@@ -8,10 +8,10 @@
 
 #include "base/error.hpp"
 #include "base/names.hpp"
-#include "reference.hpp"
 #include "runtime/generate/mpi_text_team.hpp"
 #include "runtime/generate/sample_prompts.hpp"
-#include "shaped_plans.hpp"
+#include "runtime/reference.hpp"
+#include "runtime/shaped_plans.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 #include "support/files.hpp"

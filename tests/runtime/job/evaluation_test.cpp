@@ -7,11 +7,11 @@
 
 #include "config/read.hpp"
 #include "data/token_dataset.hpp"
-#include "job_folder.hpp"
-#include "reference.hpp"
-#include "small_gpt2.hpp"
+#include "runtime/job_folder.hpp"
+#include "runtime/reference.hpp"
+#include "runtime/small_gpt2.hpp"
+#include "runtime/written_networks.hpp"
 #include "support/catch.hpp"
-#include "written_networks.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;

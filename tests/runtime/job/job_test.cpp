@@ -3,8 +3,8 @@
 
 #include "base/error.hpp"
 #include "config/read.hpp"
-#include "job_folder.hpp"
 #include "plan/plan.hpp"
+#include "runtime/job_folder.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 

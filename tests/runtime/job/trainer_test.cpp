@@ -5,9 +5,9 @@
 
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/checkpoint_folder.hpp"
-#include "job_folder.hpp"
-#include "noisy_text.hpp"
-#include "overflowing.hpp"
+#include "runtime/job_folder.hpp"
+#include "runtime/noisy_text.hpp"
+#include "runtime/overflowing.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

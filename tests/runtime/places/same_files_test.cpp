@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "data/files.hpp"
-#include "job_folder.hpp"
+#include "runtime/job_folder.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 

@@ -8,10 +8,10 @@
 
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
-#include "held_values.hpp"
-#include "reference.hpp"
+#include "runtime/held_values.hpp"
+#include "runtime/reference.hpp"
 #include "runtime/replan/state_moves.hpp"
-#include "shaped_plans.hpp"
+#include "runtime/shaped_plans.hpp"
 #include "support/catch.hpp"
 
 using namespace pptrain;

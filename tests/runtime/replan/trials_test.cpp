@@ -5,8 +5,8 @@
 
 #include "base/error.hpp"
 #include "cost/instances.hpp"
-#include "job_folder.hpp"
-#include "reference.hpp"
+#include "runtime/job_folder.hpp"
+#include "runtime/reference.hpp"
 
 using namespace pptrain;
 using namespace pptrain::test;

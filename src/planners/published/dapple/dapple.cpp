@@ -109,7 +109,7 @@ class DappleRun {
     offer(plan_of(space_, {{num_devices_, PlacementPolicy::append_first, {0, num_layers_}}}, micro_batch));
   }
 
-  /// Of plans that take equally long the first in the order of ties: stages, micro-batch size, boundaries.
+  /// The first, in the order of ties, of plans that take equally long: stages, micro-batch size, boundaries.
   static bool precedes(const Plan& a, const Plan& b) {
     if (a.num_stages() != b.num_stages()) return a.num_stages() < b.num_stages();
     if (a.micro_batch_size != b.micro_batch_size) return a.micro_batch_size < b.micro_batch_size;

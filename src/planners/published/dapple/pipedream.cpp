@@ -15,7 +15,7 @@
 namespace pptrain {
 namespace {
 
-/// Of larger clusters a stage gets a power of two of nodes, or all that are left of a group.
+/// A stage of a larger cluster gets a power of two of nodes, or all that are left of a group.
 constexpr int most_nodes_each = 64;
 
 /// PipeDream's programme for one micro-batch size.

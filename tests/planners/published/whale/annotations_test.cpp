@@ -24,8 +24,8 @@ Profile features_and_classifier() {
   return profile;
 }
 
-Annotation replicate(int begin, int end, int devices) { return {{begin, end}, "replicate", devices}; }
-Annotation split(int begin, int end, int devices) { return {{begin, end}, "split", devices}; }
+Annotation replicate(int begin, int end, int devices) { return {{begin, end}, Primitive::replicate, devices}; }
+Annotation split(int begin, int end, int devices) { return {{begin, end}, Primitive::split, devices}; }
 
 struct Job {
   Profile profile = features_and_classifier();

@@ -106,7 +106,7 @@ TEST_CASE("a member whose memory is short holds less", "[planners]") {
 TEST_CASE("a split over unequal devices has uneven shards", "[planners]") {
   const Mixed mixed;
   Restrictions restrictions;
-  restrictions.annotations = {{{0, 2}, "split", 2}};
+  restrictions.annotations = {{{0, 2}, Primitive::split, 2}};
   restrictions.micro_batch_size = 4;
   const Instance instance = {mixed.profile, mixed.cluster, 4};
   const Plan plan = *search_plan("whale", instance, restrictions, "x").plan;
@@ -119,7 +119,7 @@ TEST_CASE("a split over unequal devices has uneven shards", "[planners]") {
   CHECK(amp_terms(instance, plan).iteration_seconds <= amp_terms(instance, even).iteration_seconds);
 
   Restrictions one_row = restrictions;
-  one_row.annotations = {{{0, 1}, "split", 2}, {{1, 2}, "split", 2}};
+  one_row.annotations = {{{0, 1}, Primitive::split, 2}, {{1, 2}, Primitive::split, 2}};
   const Cluster reversed = [&] {
     Cluster cluster = mixed.cluster;
     cluster.groups[1].count = 1;
