@@ -29,7 +29,9 @@ class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& message, ThrownBy thrown_by = ThrownBy::this_rank)
       : std::runtime_error(message), code_(code), thrown_by_(thrown_by) {}
+  /// Exit code that the process returns for this error.
   ExitCode code() const { return code_; }
+  /// Whether this rank throws it alone, as far as it knows, or all ranks do.
   ThrownBy thrown_by() const { return thrown_by_; }
 
  private:

@@ -14,7 +14,9 @@ struct Id {
   constexpr Id() = default;
   constexpr explicit Id(int v) : value(v) {}
   constexpr auto operator<=>(const Id&) const = default;
+  /// Whether it is the id of anything; one that nobody has set is not.
   constexpr bool valid() const { return value >= 0; }
+  /// The id as an index of a vector; it must be valid.
   constexpr std::size_t index() const { return static_cast<std::size_t>(value); }
 };
 

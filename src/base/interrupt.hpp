@@ -24,7 +24,7 @@ enum class Terminate { elsewhere, interrupts };
 /// are started.
 void catch_interrupts(bool prints, Terminate terminate);
 
-/// They end the program without a word again: for when it ends with one of its own.
+/// Lets interrupts end the program without a word again: for when it ends with one of its own.
 void leave_interrupts();
 
 /// What an interrupt says from now on, behind "pptrain: interrupted ": what was reached, and how to go on.

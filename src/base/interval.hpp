@@ -17,6 +17,7 @@ struct Interval {
 
   constexpr std::int64_t size() const { return end - begin; }
   constexpr bool empty() const { return end <= begin; }
+  /// Whether `i` is in the interval; `begin` is, `end` is not.
   constexpr bool contains(std::int64_t i) const { return begin <= i && i < end; }
   constexpr auto operator<=>(const Interval&) const = default;
 };

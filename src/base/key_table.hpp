@@ -20,6 +20,7 @@ struct KeyTable {
   std::string description;  ///< of the table; may be empty
   std::vector<KeyDescription> keys;
 
+  /// Names of the keys in the order of the table.
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (const KeyDescription& key : keys) names.push_back(key.name);

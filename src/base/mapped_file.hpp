@@ -18,7 +18,9 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
+  /// The path as it was given.
   const std::string& path() const { return path_; }
+  /// All bytes of the file; valid while this lives, or what it was moved to.
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:

@@ -22,6 +22,7 @@ class NameTable {
     }
   }
 
+  /// All names, in the order of the rows.
   const std::vector<std::string>& names() const { return names_; }
 
   /// The name of a value that the table has.

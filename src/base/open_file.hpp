@@ -20,6 +20,7 @@ class OpenFile {
   OpenFile(const OpenFile&) = delete;
   OpenFile& operator=(const OpenFile&) = delete;
 
+  /// Whether there is a regular file that could be opened; else `reason` says why not.
   bool is_open() const { return descriptor_ >= 0; }
   /// Whether nothing has the name.
   bool is_missing() const;
@@ -30,7 +31,9 @@ class OpenFile {
 
   /// The file must be open for these: its descriptor, which the object closes; its bytes; its path without links.
   int descriptor() const { return descriptor_; }
+  /// Length of the file when it was opened; it may have changed since.
   std::int64_t bytes() const { return bytes_; }
+  /// Path without links of the file, to see in which folder it really lies.
   std::string real_path() const;
 
  private:

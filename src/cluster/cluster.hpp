@@ -18,6 +18,7 @@ struct DeviceKind {
   double memory_bandwidth = 0.0;                 ///< bytes per second; 0: unknown
   std::optional<double> reserve = std::nullopt;  ///< bytes that drivers and libraries take; nothing: nobody says it
 
+  /// Bytes of the device's memory, with the reserve where that is known.
   double whole_memory() const { return memory + reserve.value_or(0.0); }
 };
 
@@ -53,6 +54,7 @@ struct NodeGroup {
 
   /// Devices among which `cores` are shared.
   int core_sharers() const { return core_pool.empty() ? num_devices : pool_devices; }
+  /// Whether there are fewer cores than devices that compute on them, so that devices slow each other down.
   bool shares_cores() const { return cores > 0 && cores < core_sharers(); }
 };
 
@@ -91,12 +93,17 @@ class Cluster {
   /// The same with the place of each value: `locate("node[1].link")` is for instance "c.toml:12".
   void finish(const std::function<std::string(const std::string& path)>& locate);
 
+  /// Devices of all nodes; known, as everything below, from `finish` on.
   int num_devices() const { return num_devices_; }
   /// Whether every node says how its devices reach their host's memory.
   bool has_host_links() const;
+  /// Nodes of all groups.
   int num_nodes() const { return num_nodes_; }
+  /// Node of a device, 0-based over the whole cluster.
   int node_of(DeviceId device) const;
+  /// Index into `groups` of the group whose nodes have a device.
   int group_of(DeviceId device) const;
+  /// The kind that a device is of.
   const DeviceKind& kind_of(DeviceId device) const { return device_kinds[kind_index_of(device)]; }
   /// Index into `device_kinds`.
   int kind_index_of(DeviceId device) const { return kind_index_[group_of(device)]; }
@@ -104,6 +111,7 @@ class Cluster {
   int kind_index_of_group(int group) const { return kind_index_[group]; }
   /// Devices of node `node` (0-based over the whole cluster).
   std::vector<DeviceId> devices_of_node(int node) const;
+  /// The group that node `node` is of.
   const NodeGroup& group_of_node(int node) const;
 
   /// Smallest bandwidth on the path between two devices, O(depth of the switch tree).

@@ -22,11 +22,14 @@ class Communicator {
  public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;  ///< of this process in the group
+  /// Members of the group.
   virtual int size() const = 0;
 
   /// data[i] becomes the sum over the members, n elements.
   virtual void all_reduce_sum(float* data, std::size_t n) = 0;
+  /// data[i] becomes the sum over the members, n values in memory of the host.
   virtual void all_reduce_sum(double* data, std::size_t n) = 0;
+  /// data[i] becomes the largest value of any member, n elements.
   virtual void all_reduce_max(float* data, std::size_t n) = 0;
   /// Every member's slice data[slices[k]] is sent to all.
   virtual void all_gather(float* data, const std::vector<Interval>& slices) = 0;
@@ -45,7 +48,9 @@ class Communicator {
 
   /// The same of values that travel in bf16, half the bytes: what members hold is summed in fp32 and rounded once.
   virtual PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) = 0;
+  /// Starts to sum each slice over the members: data[slices[k]] becomes the sum on member k, and stays on others.
   virtual PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) = 0;
+  /// Starts to send every member's slice data[slices[k]] to all.
   virtual PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) = 0;
 };
 
@@ -54,7 +59,9 @@ class Communicator {
 class Transport {
  public:
   virtual ~Transport() = default;
+  /// Starts to send so many bytes to a rank, which has to `receive` as many with this tag.
   virtual PendingPtr send(RankId to, int tag, const void* data, std::size_t bytes) = 0;
+  /// Starts to receive so many bytes, which a rank has to `send` with this tag.
   virtual PendingPtr receive(RankId from, int tag, void* data, std::size_t bytes) = 0;
   /// Tags are 0 to this - 1.
   virtual int num_tags() const = 0;

@@ -38,8 +38,10 @@ class MpiCommunicator final : public Communicator {
   PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
   PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
   PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
+  /// Starts what `all_reduce_max` does; `data` must stay until the result has ended. Collective.
   PendingPtr start_all_reduce_max(float* data, std::size_t n);
 
+  /// MPI's communicator of the members, in their order; this frees it.
   MPI_Comm comm() const { return comm_.get(); }
 
  private:

@@ -21,7 +21,9 @@ class MpiMessages {
   MpiMessages(const MpiMessages&) = delete;
   MpiMessages& operator=(const MpiMessages&) = delete;
 
+  /// Starts to send so many bytes to a rank of `comm`; `data` must stay until `have_ended`.
   void send(MPI_Comm comm, int to, int tag, const void* data, std::size_t bytes);
+  /// Starts to receive so many bytes from a rank of `comm`; `data` must stay until `have_ended`.
   void receive(MPI_Comm comm, int from, int tag, void* data, std::size_t bytes);
 
   /// Whether all have ended; never blocks.

@@ -72,7 +72,9 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
+  /// The device whose memory is moved.
   Device& device() const { return device_; }
+  /// Memory of the host from which transfers take the blocks that their data pass through.
   Arena& blocks() { return blocks_; }
   /// Moves on what is under way; never blocks.
   void progress();

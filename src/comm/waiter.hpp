@@ -37,10 +37,13 @@ class Waiter {
   /// Where this rank is, for the message of a timeout: rank, stage, instruction.
   void name_place(std::function<std::string()> place) { place_ = std::move(place); }
 
+  /// Sets how waits from now on treat the core: they leave a shared one sooner, and for longer.
   void set_core_use(CoreUse core_use) { core_use_ = core_use; }
+  /// Longest wait for a peer, in seconds.
   double timeout_seconds() const { return timeout_seconds_; }
   /// Also of the pulse.
   void set_timeout(double seconds);
+  /// Where this rank is, as `name_place` has it; "" where that was not called.
   std::string place() const { return place_ ? place_() : ""; }
   /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty: nothing.
   void move_beside(std::function<void()> beside) { beside_ = std::move(beside); }

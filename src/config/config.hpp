@@ -91,6 +91,7 @@ struct ModelConfig {
   std::vector<LayerConfig> layer;  ///< the chain, where the user writes it down
   std::vector<Annotation> annotate;
 
+  /// Whether it is pptrain's own classifier, whose samples are numbers with a class in place of tokens.
   bool is_classifier() const { return names_dimensions() && name == "mlp-classifier"; }
   /// Whether `name` is a kind of model and `layers`, `hidden_size` and so on are its dimensions.
   bool names_dimensions() const { return from.empty() && layer.empty() && !published; }
@@ -98,6 +99,7 @@ struct ModelConfig {
   bool is_described() const { return !from.empty() || (published && layer.empty()); }
   /// Layers of the chain, and what they are for a message.
   std::int64_t num_layers() const { return is_classifier() ? layers + 1 : layers + 2; }
+  /// How many layers the chain has and which, for a message: "it has 6 (embedding, 4 blocks, output)".
   std::string layers_text() const;
 };
 
@@ -124,6 +126,7 @@ struct DataConfig {
   bool flip = false;                          ///< whether half of them are mirrored
   std::vector<MixPart> mix;                   ///< in place of `train`
 
+  /// Whether anything is named to train on; a job that is only planned needs none.
   bool has_training_data() const { return !train.empty() || !mix.empty(); }
 };
 

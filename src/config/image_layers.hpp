@@ -28,6 +28,7 @@ struct PoolConfig {
 
   /// Side and stride of the window over a map of `map_side` x `map_side` pixels.
   std::int64_t side(std::int64_t map_side) const { return size > 0 ? size : map_side; }
+  /// Stride of the window in pixels: where `stride` is 0, the side of the window, so that windows do not overlap.
   std::int64_t step(std::int64_t map_side) const { return stride > 0 ? stride : side(map_side); }
 };
 
@@ -44,6 +45,7 @@ struct ConvolutionConfig {
   std::optional<Activation> activation = Activation::relu;  ///< nothing: none
   PoolConfig pool;
 
+  /// Pixels of padding at each edge of the map: half the kernel, rounded down, where `padding` says nothing.
   std::int64_t padded_by() const { return padding.value_or(kernel / 2); }
 };
 void visit(KeyVisitor& visitor, ConvolutionConfig& layer);

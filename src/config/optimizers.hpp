@@ -37,7 +37,9 @@ struct OptimizerConfig {
   double muon_learning_rate = 0.02;
   double muon_momentum = 0.95;
 
+  /// Name of the kind as files write it.
   const std::string& name() const { return optimizer_names().name_of(kind); }
+  /// Weight decay that applies: `weight_decay`, or the default of the kind where that says nothing.
   double decay() const { return weight_decay.value_or(kind == OptimizerKind::sgd ? 0.0 : 0.1); }
 };
 

@@ -54,7 +54,9 @@ struct BlockConfig {
   std::int64_t window = 0;  ///< positions that are seen, 0: all earlier ones; of images pixels of a square's side
   NormConfig norm;
 
+  /// Heads of keys and of values: as many as of queries where `key_heads` is 0.
   std::int64_t num_key_heads() const { return key_heads > 0 ? key_heads : heads; }
+  /// Columns of one head in a chain that is `hidden` columns wide.
   std::int64_t head_columns(std::int64_t hidden) const { return head_size > 0 ? head_size : hidden / heads; }
   /// Columns of a head that turn.
   std::int64_t rotated_columns(std::int64_t hidden) const;

@@ -31,12 +31,16 @@ class TomlTable {
 
   /// `file:line` of the table, or of the value of `key` (of the table when there is none).
   std::string where() const;
+  /// Place of the value of `key`; of the table where the key is missing.
   std::string where(std::string_view key) const;
   /// `section.key` for messages; the key alone in the root table.
   std::string full_name(std::string_view key) const;
 
+  /// A string; `fallback` where the key is missing.
   std::string string(std::string_view key, std::optional<std::string> fallback = std::nullopt) const;
+  /// True or false; `fallback` where the key is missing.
   bool boolean(std::string_view key, std::optional<bool> fallback = std::nullopt) const;
+  /// A whole number; floats are refused, 3.0 too.
   std::int64_t integer(std::string_view key, std::optional<std::int64_t> fallback = std::nullopt) const;
   /// An integer or a float; infinities and NaN are refused.
   double number(std::string_view key, std::optional<double> fallback = std::nullopt) const;

@@ -40,9 +40,11 @@ struct TrainerKind {
     if (num_stages > 1) return zero_staged;
     return tensor_parallel > 1 ? zero_tensor : zero_alone;
   }
+  /// Whether the trainer runs pipelines of several stages in the schedule of this name.
   bool runs(const std::string& schedule) const;
   /// Whether stages may have several chunks in one of the schedules that the trainer runs.
   bool runs_chunks() const;
+  /// Whether stages may recompute in this way.
   bool has(Recompute recompute) const;
   /// Whether replicas have this stage of ZeRO in any plan; a single replica has 0.
   bool has_zero_stage(int stage) const;

@@ -14,6 +14,7 @@ struct PassSums {
   std::vector<double> backward;
   std::vector<double> total;
 
+  /// Seconds of layers [begin, end): `forward`, `backward` and `total`; the other parts are 0.
   PassSeconds of(int begin, int end) const {
     return {forward[end] - forward[begin], backward[end] - backward[begin], total[end] - total[begin]};
   }
@@ -34,11 +35,13 @@ class LayerSums {
  public:
   explicit LayerSums(const Instance& instance);
 
+  /// Layers of the profile.
   int num_layers() const { return static_cast<int>(parameters_.size()) - 1; }
   /// Times of replicas like `group` at degree `tensor_parallel`; kept, so that asking again is cheap. The
   /// reference stays valid. By patterns, layers that have no rows at the degree count nothing.
   const PassSums& times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
                         Sharding sharding = Sharding::profiled);
+  /// Parameters of layers [begin, end) as a whole, before tensor parallelism divides them.
   double parameters(int begin, int end) const { return parameters_[end] - parameters_[begin]; }
   /// Bytes per sample held between F and W.
   double stored_bytes(int begin, int end, Recompute recompute) const;

@@ -5,7 +5,7 @@
 
 namespace pptrain {
 
-/// Of offloaded optimizer state a chunk is updated on the device while another is on its way: this many parameters at
+/// A chunk of offloaded optimizer state is updated on the device while another is on its way: this many parameters at
 /// most, 32 MiB of AdamW's m and v, and at most an eighth of all (but a cache line).
 inline constexpr std::size_t most_offloaded_chunk_elements = std::size_t{1} << 22;
 

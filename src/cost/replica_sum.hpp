@@ -16,6 +16,7 @@ class ReplicaSum {
     int members = 1;
     Link slowest = {};
     double share = 1.0;
+    /// Seconds of an all-reduce of the ring's share of `bytes`.
     double seconds(double bytes) const;
     bool operator==(const Ring& other) const;
   };
@@ -28,9 +29,11 @@ class ReplicaSum {
   double within_seconds(double bytes) const;
   /// All-reduce of the slices of as much between the groups; those of a node share its uplink.
   double across_seconds(double bytes) const { return across_.seconds(bytes); }
+  /// Seconds of an all-reduce of `bytes` over all replicas: within the groups, then between them.
   double seconds(double bytes) const { return within_seconds(bytes) + across_seconds(bytes); }
 
   const std::vector<Ring>& within() const { return within_; }  ///< distinct ones
+  /// The ring between the groups; of one member where there is one group.
   const Ring& across() const { return across_; }
   bool operator==(const ReplicaSum&) const = default;
 

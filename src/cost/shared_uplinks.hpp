@@ -15,6 +15,7 @@ class UplinkShares {
  public:
   explicit UplinkShares(const Cluster& cluster) : cluster_(&cluster) {}
 
+  /// Adds a ring of devices, which has an equal share of each uplink on its way with the others there.
   void add(const std::vector<DeviceId>& ring);
   /// The ring over these replicas of each shard of a mesh.
   void add(const Stage& mesh, const Interval& replicas);

@@ -11,6 +11,7 @@ struct StateBytes {
   double weights = 0.0;
   double gradients = 0.0;
   double optimizer = 0.0;
+  /// Bytes of all three.
   double sum() const { return weights + gradients + optimizer; }
 };
 

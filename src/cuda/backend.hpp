@@ -19,6 +19,7 @@ class GpuBackend {
 
   /// From now on kernels, products and copies that come again with the same arguments run as CUDA graphs.
   virtual void use_graphs() = 0;
+  /// Counts from `use_graphs` on, as long as graphs are used; all are 0 without.
   virtual GraphCounts graph_counts() const = 0;
 };
 

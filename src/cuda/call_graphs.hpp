@@ -31,6 +31,7 @@ class CallGraphs {
   void run(cudaStream_t stream, const std::vector<StreamCall>& calls, const std::string& key);
   /// Why calls are made one by one from now on; "": they are not.
   const std::string& why_not() const { return why_not_; }
+  /// Counts of all calls of `run` so far.
   const GraphCounts& counts() const { return counts_; }
 
  private:

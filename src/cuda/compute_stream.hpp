@@ -29,6 +29,7 @@ class CallKey {
     clear_gaps(copy);
     text_.append(reinterpret_cast<const char*>(&copy), sizeof(T));
   }
+  /// Bytes of all values that were added, in their order.
   const std::string& text() const { return text_; }
 
  private:
@@ -61,6 +62,7 @@ class ComputeStream {
 
   /// From now on rows of calls that come again run as graphs.
   void use_graphs();
+  /// Counts from `use_graphs` on, as long as graphs are used; all are 0 without.
   GraphCounts graph_counts() const;
 
   /// The stream, behind everything that has been called so far; until the next `call`.

@@ -37,11 +37,15 @@ class CudnnDescriptor {
   void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const T& value) {
     PPTRAIN_CHECKED(cudnnBackendSetAttribute, handle_, name, type, 1, &value);
   }
+  /// Sets an attribute that is another descriptor.
   void set(cudnnBackendAttributeName_t name, const CudnnDescriptor& value) {
     set(name, CUDNN_TYPE_BACKEND_DESCRIPTOR, value.handle_);
   }
+  /// Completes the descriptor, whose attributes are all set; returns what cuDNN says to it.
   cudnnStatus_t try_finalize() { return cudnnBackendFinalize(handle_); }
+  /// Completes the descriptor; throws `Error` (exit code 4) where cuDNN refuses it.
   void finalize() { PPTRAIN_CHECKED(cudnnBackendFinalize, handle_); }
+  /// The descriptor for cuDNN's own calls; this object keeps it.
   cudnnBackendDescriptor_t handle() const { return handle_; }
 
  private:
@@ -55,6 +59,7 @@ using CudnnFour = std::array<std::int64_t, 4>;  // samples, heads, rows, columns
 /// A compiled graph.
 class CudnnPlan {
  public:
+  /// Bytes of device memory that `run` needs as `workspace`.
   std::size_t workspace_bytes() const { return workspace_bytes_; }
   /// `pointers` by the graph's tensors: memory of the device for those that are `real`, of the host for scalars, null
   /// for the others.
@@ -77,6 +82,7 @@ class CudnnGraph {
   CudnnTensor inner(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides);
   /// One fp32 value of the host.
   CudnnTensor scalar();
+  /// Tensors so far, which are numbered from 0: as many as `CudnnPlan::run` takes pointers.
   std::size_t num_tensors() const { return num_tensors_; }
 
   /// y = mode(x), mode(x, b), or of GEN_INDEX the number along `axis`.

@@ -26,9 +26,11 @@ class CudaDevice final : public Device {
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
 
+  /// Number of the GPU among those that the process sees.
   int ordinal() const { return ordinal_; }
   /// Bytes of shared memory that a block of threads may have.
   std::size_t shared_bytes() const { return shared_bytes_; }
+  /// The compute stream, whose order is that of the device.
   cuda::ComputeStream& stream() { return compute_; }
   const cuda::ComputeStream& stream() const { return compute_; }
   /// What has been called on `stream`, one of this GPU's, so far.

@@ -46,7 +46,7 @@ struct FlashPlace {
   std::size_t first, sample, head;  ///< first row of the tile, of those of the sample
   unsigned row, lane;
 
-  /// Of the tiles that samples of `rows` rows have.
+  /// The place of this block among the tiles of samples with `rows` rows.
   template <class Tile>
   __device__ static FlashPlace of(std::size_t rows, std::size_t heads, bool longest_first) {
     const std::size_t tiles = Tile::tiles_of(rows), block = blockIdx.x, number = block % tiles;
@@ -157,6 +157,7 @@ template <class Tile>
 struct RowSums {
   float values[Tile::chunks] = {};
 
+  /// Multiplies the row by `factor`.
   __device__ void scale(float factor) {
     for (unsigned c = 0; c < Tile::chunks; ++c) values[c] *= factor;
   }

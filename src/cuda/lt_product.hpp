@@ -28,6 +28,7 @@ struct LtCall {
   void* vector = nullptr;  ///< bias, of C's type, or where the gradient of one goes
   Matrix aux = {};         ///< what GELU is applied to: written forward, read backward
 
+  /// Sizes, types, addresses and epilogue as text, for messages.
   std::string describe() const;
 };
 

@@ -60,6 +60,7 @@ struct PackTeam {
 struct Extent {
   std::size_t rows, columns;
 
+  /// One row of rows * columns elements, or both numbers as they are where a matrix has gaps.
   static Extent of(std::size_t rows, std::size_t columns, std::initializer_list<const Matrix*> matrices) {
     for (const Matrix* matrix : matrices) {
       if (matrix->stride != columns) return {rows, columns};

@@ -15,7 +15,9 @@ class ProfilerRanges {
   ProfilerRanges(const ProfilerRanges&) = delete;
   ProfilerRanges& operator=(const ProfilerRanges&) = delete;
 
+  /// Begins a range of the calling thread, inside those that it has open.
   void begin(const std::string& name);
+  /// Ends the range that the calling thread has begun last.
   void end();
 
  private:

@@ -17,7 +17,9 @@ class EventPool {
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
 
+  /// An event for one use, created where the pool has none left; `give_back` returns it.
   cudaEvent_t take();
+  /// Keeps an event for the next `take`.
   void give_back(cudaEvent_t event) { free_.push_back(event); }
 
  private:
@@ -38,6 +40,7 @@ class CudaWork final : public DeviceWork {
   void wait();
   /// Lets what is called on `stream` from now on come behind it.
   void precede(cudaStream_t stream) const;
+  /// The recorded event, which goes back to the pool with this.
   cudaEvent_t event() const { return event_; }
 
  private:

@@ -34,6 +34,7 @@ class Dataset {
   virtual std::int64_t num_windows() const = 0;
   /// How many of these, from the first on, an evaluation takes: all, but where they are made up without an end.
   virtual std::int64_t num_held_back() const { return num_windows(); }
+  /// Writes sample `index`, from 0 to num_windows() - 1, in the order of the data into the slot.
   virtual void window(std::int64_t index, const SampleSlot& slot) const = 0;
   /// Whether a sample's tokens may end in padding, so that `SampleSlot::input_length` says something.
   virtual bool has_padding() const { return false; }

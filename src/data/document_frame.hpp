@@ -14,6 +14,7 @@ struct DocumentFrame {
   std::vector<std::uint32_t> before;
   std::vector<std::uint32_t> behind;
 
+  /// Tokens that each document gets beside its own.
   std::int64_t size() const { return static_cast<std::int64_t>(before.size() + behind.size()); }
 };
 

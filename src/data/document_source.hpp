@@ -29,6 +29,7 @@ class DocumentSource {
 
   /// The text of a file, repaired where it is no UTF-8.
   std::string_view text(std::size_t file) const { return files_[file].text; }
+  /// Path of a file, by its place in the list that was given.
   const std::string& path(std::size_t file) const { return files_[file].mapped.path(); }
   /// Whether a file has a document on each line.
   bool has_lines(std::size_t file) const { return path(file).ends_with(".jsonl"); }

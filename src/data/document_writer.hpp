@@ -26,8 +26,11 @@ class DocumentWriter {
   /// Puts the files in their places.
   void commit();
 
+  /// Tokens that were appended so far.
   std::int64_t num_tokens() const { return tokens_.num_tokens(); }
+  /// Documents that were ended so far, empty ones left out.
   std::int64_t num_documents() const { return static_cast<std::int64_t>(lengths_.size()); }
+  /// Bytes of each token in the file: 2 or 4.
   std::size_t token_bytes() const { return tokens_.token_bytes(); }
   /// The path of the index; "" where the layout has none.
   const std::string& index_path() const { return index_path_; }

@@ -14,6 +14,7 @@ inline constexpr std::int64_t synthetic_held_back = 512;
 class FeatureTable {
  public:
   virtual ~FeatureTable() = default;
+  /// Rows of the table; `row` takes 0 to this - 1.
   virtual std::int64_t num_rows() const = 0;
   /// How many of the first rows an evaluation takes.
   virtual std::int64_t num_held_back() const { return num_rows(); }

@@ -10,7 +10,9 @@ namespace pptrain {
 /// long sources are without their padding.
 class PairTable : public FeatureTable {
  public:
+  /// Writes what the slot asks for of one row: source and its length, decoder's tokens, targets and their number.
   void row(std::int64_t index, const SampleSlot& slot) const final;
+  /// Always true: sources may end in padding.
   bool has_padding() const final { return true; }
 
  protected:

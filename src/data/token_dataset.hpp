@@ -36,6 +36,7 @@ class TokenDataset final : public Dataset {
   /// vocabulary, or fewer than B * T + 1 tokens throw `Error` (exit code 2).
   TokenDataset(const std::vector<std::string>& paths, const DatasetOptions& options);
 
+  /// Tokens of all files together.
   std::int64_t num_tokens() const { return stream_.num_tokens(); }
 
   /// Sample `index` (0 to B - 1) of step `step` (from 0). `tokens` and `targets` take T values each.

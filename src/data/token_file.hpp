@@ -45,6 +45,7 @@ class TokenFile {
   /// A file that cannot be read or contradicts its header or index throws `Error` (exit code 2).
   TokenFile(const std::string& path, const std::string& where);
 
+  /// Path of the file with the tokens: NAME.bin of a dataset of Megatron-LM.
   const std::string& path() const { return file_.path(); }
   /// Number of tokens.
   std::int64_t size() const { return size_; }

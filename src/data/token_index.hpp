@@ -22,9 +22,13 @@ class TokenIndex {
   /// `Error` (exit code 2) with `where` as the place.
   TokenIndex(const std::string& path, const std::string& where);
 
+  /// Path of the index, not of the tokens.
   const std::string& path() const { return file_.path(); }
+  /// How each token is stored in the file of tokens.
   TokenType type() const { return type_; }
+  /// Tokens of all sequences together.
   std::int64_t num_tokens() const { return num_tokens_; }
+  /// Documents, empty ones included.
   std::int64_t num_documents() const { return num_entries_ - 1; }
   /// The tokens in [begin, end) with which documents begin, in order; an empty document has none. A file that was
   /// written since it was opened throws `Error` (exit code 4).

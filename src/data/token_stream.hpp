@@ -20,6 +20,7 @@ class TokenStream {
   TokenStream(const std::vector<std::string>& paths, std::int64_t vocabulary_size,
               std::optional<std::int64_t> end_of_document, const std::string& where);
 
+  /// Tokens of all files together.
   std::int64_t num_tokens() const { return first_token_.back(); }
   /// Copies tokens [begin, begin + count) to `out`.
   void copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const;

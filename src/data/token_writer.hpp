@@ -27,8 +27,11 @@ class TokenWriter {
   void set_vocabulary(std::int64_t vocabulary_size, std::uint64_t tokenizer);
   /// Tokens are below the size of the vocabulary.
   void append(std::span<const std::uint32_t> tokens);
+  /// Tokens that were appended so far.
   std::int64_t num_tokens() const { return num_tokens_; }
+  /// Whether tokens have 32 bits in the file, else 16.
   bool is_wide() const { return format_.type == TokenType::uint32; }
+  /// Bytes of each token in the file: 2 or 4.
   std::size_t token_bytes() const { return bytes_of(format_.type); }
   /// Writes the header and puts the file in its place.
   void commit();

@@ -48,13 +48,14 @@ struct BadLines {
   std::int64_t count = 0;
   std::string first = {};  ///< what is wrong with the first one, with file and line
 
+  /// Adds lines that come behind those counted so far: `first` stays where there is one.
   void add(const BadLines& others) {
     if (count == 0) first = others.first;
     count += others.count;
   }
 };
 
-/// Of the file beside TOKENS.bin that has a vocabulary which was trained here, TOKENS.tokenizer.json.
+/// Ending of the file beside TOKENS.bin that has a vocabulary which was trained here.
 inline constexpr const char* trained_tokenizer_extension = ".tokenizer.json";
 
 struct TokenizeResult {

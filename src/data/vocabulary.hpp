@@ -29,9 +29,11 @@ class Vocabulary {
   Vocabulary(Vocabulary&&) noexcept;
   ~Vocabulary();
 
+  /// Pieces of the model, control pieces and bytes included: tokens are below it.
   std::int64_t size() const;
   /// The piece with this number as the model has it: spaces are U+2581, bytes `<0x41>`.
   const std::string& piece(std::uint32_t token) const;
+  /// The tokens of a text, without any that mark its beginning or end.
   std::vector<std::uint32_t> encode(std::string_view text) const;
   /// The text of the tokens, for checks and samples.
   std::string decode(const std::vector<std::uint32_t>& tokens) const;

@@ -46,7 +46,9 @@ struct DecoderShape {
   std::vector<Interval>
       blocks;  ///< layers of the chain that each block is; layer 0 is the embedding, the last the output
 
+  /// Transformer blocks, without the embedding and the output layer.
   std::int64_t num_blocks() const { return static_cast<std::int64_t>(blocks.size()); }
+  /// Whether some product of attention or of the feed-forward part has a bias.
   bool has_biases() const { return query_bias || output_bias || feed_forward_bias; }
 };
 

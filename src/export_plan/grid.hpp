@@ -23,7 +23,9 @@ struct ExportGrid {
   bool whole_experts = false;  ///< whether members of a tensor-parallel group have whole experts
   int expert_replicas = 1;     ///< replicas that divide the experts of a layer and send rows to each other
 
+  /// Replicas of each stage, whether they divide samples or positions.
   int replicas() const { return data * context; }
+  /// Devices of all stages together.
   int devices() const { return pipeline * replicas() * tensor; }
 };
 

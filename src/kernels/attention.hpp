@@ -36,13 +36,14 @@ struct AttentionForm {
   const float* bias = nullptr;
   float* bias_gradient = nullptr;
 
-  std::size_t rows() const { return samples * sequence_length; }
-  std::size_t keys() const { return key_length == 0 ? sequence_length : key_length; }
-  std::size_t key_rows() const { return samples * keys(); }
+  std::size_t rows() const { return samples * sequence_length; }                       ///< R, rows of queries
+  std::size_t keys() const { return key_length == 0 ? sequence_length : key_length; }  ///< positions of a sample's keys
+  std::size_t key_rows() const { return samples * keys(); }                            ///< K, rows of keys and values
   /// How far apart key and query may be, in all.
   std::size_t distances() const { return sequence_length + keys() - 1; }
   /// Whether all samples are alike, and nothing changes their scaled scores.
   bool is_plain() const { return seen_keys == nullptr && bias == nullptr && cap == 0.0f; }
+  /// The key head, of those that are here, that a query head uses.
   std::size_t key_head_of(std::size_t head) const { return (first + head) / group; }
 };
 
@@ -55,6 +56,7 @@ struct AttentionForm {
 class Attention {
  public:
   virtual ~Attention() = default;
+  /// Writes `out`, and `log_sum` for the backward pass. Scratch comes from `workspace`.
   virtual void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
                        float* log_sum, Arena& workspace) = 0;
   /// dq, dk and dv from dout, with out and log_sum as the forward left them; those of a key head are sums over its

@@ -19,12 +19,14 @@ class ExpertOrder {
   /// device, since memory and products depend on the numbers.
   ExpertOrder(ExpertKernels& kernels, const Matrix& choice, Interval own, Arena& arena);
 
+  /// Places of the dispatched rows, in memory that this owns.
   ExpertPlaces places() const { return {static_cast<const std::int32_t*>(places_.data()), rows_, chosen_}; }
-  std::size_t rows() const { return rows_; }
+  std::size_t rows() const { return rows_; }  ///< R, rows of the router's result
   /// D, of all experts that are here.
   std::size_t num_dispatched() const { return begins_.back(); }
   /// The dispatched rows of an expert that is here are [begin(e), begin(e + 1)).
   std::size_t begin(std::int64_t expert) const { return begins_[static_cast<std::size_t>(expert - own_.begin)]; }
+  /// Dispatched rows of an expert that is here.
   std::size_t count(std::int64_t expert) const { return begin(expert + 1) - begin(expert); }
 
  private:

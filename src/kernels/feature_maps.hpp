@@ -14,6 +14,7 @@ struct ConvolutionForm {
   std::int64_t out = 0;
   DType factors = DType::f32;  ///< of what is multiplied; sums are fp32
 
+  /// Elements of the weight.
   std::int64_t weights() const { return out * channels * window.area(); }
 };
 
@@ -40,6 +41,7 @@ class Convolutions {
 class FeatureMaps {
  public:
   virtual ~FeatureMaps() = default;
+  /// Convolutions of the same device, which live as long as this.
   virtual Convolutions& convolutions() = 0;
 
   /// y (S * Q, C) = the largest number under each window; chosen (S * Q, C) is its place in the window, row by row: the
@@ -50,6 +52,7 @@ class FeatureMaps {
                                  const Matrix& dx) = 0;
   /// y = the mean under each window, without padding.
   virtual void average_pool_forward(const Window& window, const Matrix& x, const Matrix& y) = 0;
+  /// dx = for each pixel the sum of dy / `window.area()` over the places that it is under.
   virtual void average_pool_backward(const Window& window, const Matrix& dy, const Matrix& dx) = 0;
 
   /// Turns the pixels of `samples` maps: x (S * P, C) as y (S, C * P), channel by channel; `back` the other way.

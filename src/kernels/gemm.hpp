@@ -30,6 +30,7 @@ struct GemmOptions {
 class Gemm {
  public:
   virtual ~Gemm() = default;
+  /// Computes the product in the order of the device. Sizes or options that do not fit together abort.
   virtual void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                         const GemmOptions& options = {}) = 0;
   /// Name of the library and instruction set, for logs: "oneDNN 2.6.3 (avx2)".

@@ -75,6 +75,7 @@ struct ExpertLinear {
   ExpertForm form;
   bool by_rows = false;  ///< where experts are not divided
 
+  /// Division of the weights over a tensor-parallel group: by experts, or of every expert by rows or columns.
   WeightDivision division() const {
     if (form.divided) return WeightDivision::experts;
     return by_rows ? WeightDivision::rows : WeightDivision::columns;

@@ -30,9 +30,9 @@ struct Window {
   /// Places of the rectangle, which are the pixels of the result.
   std::int64_t out_height() const { return (height + 2 * padding - kernel_height) / stride + 1; }
   std::int64_t out_width() const { return (width + 2 * padding - kernel_width) / stride + 1; }
-  std::int64_t pixels() const { return height * width; }
-  std::int64_t out_pixels() const { return out_height() * out_width(); }
-  std::int64_t area() const { return kernel_height * kernel_width; }
+  std::int64_t pixels() const { return height * width; }                  ///< pixels of the map, without padding
+  std::int64_t out_pixels() const { return out_height() * out_width(); }  ///< pixels of the result
+  std::int64_t area() const { return kernel_height * kernel_width; }  ///< pixels under the rectangle, padding included
   /// Whether there is a place at all, and every place has a pixel of the map.
   bool fits() const {
     return height > 0 && width > 0 && kernel_height <= height + 2 * padding && kernel_width <= width + 2 * padding &&
@@ -45,7 +45,7 @@ struct MapSize {
   std::int64_t height = 1;
   std::int64_t width = 1;
 
-  std::int64_t pixels() const { return height * width; }
+  std::int64_t pixels() const { return height * width; }  ///< rows that each sample has
 };
 
 }  // namespace pptrain

@@ -53,7 +53,9 @@ struct ParameterSpec {
   bool buffer = false;                        ///< kept with the parameters, but not trained
   std::int64_t expert = -1;  ///< of whose part it is alone, so that whole experts may be divided; -1: of none
 
+  /// Elements of the whole tensor, however it is divided.
   std::int64_t size() const;
+  /// Division of the sharded dimension; axis `none`: every member has the whole tensor.
   AxisDivision division() const { return {axis, groups, unit, sharing}; }
   /// Weight decay applies to tensors with two or more dimensions.
   bool decays() const { return shape.size() >= 2; }
@@ -70,7 +72,7 @@ struct Port {
   std::int64_t columns = 0;
   std::string name = "stream";
 
-  std::int64_t elements() const { return rows * columns; }
+  std::int64_t elements() const { return rows * columns; }  ///< numbers of one sample
   bool operator==(const Port&) const = default;
 };
 
@@ -84,7 +86,9 @@ struct Boundary {
 
   /// Rows and columns of a sample in that tensor: those of the only port, or one row of all elements.
   Port packed() const;
+  /// Elements of a sample, of all ports together.
   std::int64_t elements() const { return packed().elements(); }
+  /// Bytes of a sample, of all ports together.
   double bytes() const { return 4.0 * static_cast<double>(elements()); }
   bool operator==(const Boundary&) const = default;
 };
@@ -119,12 +123,17 @@ struct Layer {
   double batch_norm_channels = 0.0;              ///< ... and how many channels they have together
   std::string signature;  ///< equal for layers that compute alike: operators, dimensions and divisions, without names
 
+  /// Elements of all parameters, whole; what several layers share counts in each of them. Buffers do not count.
   std::int64_t num_parameters() const;
   /// Experts among which a router chooses; 0: none does.
   std::int64_t num_experts() const;
+  /// Whether the layer is the first one, so that no other hands it an input.
   bool reads_samples() const { return !input; }
+  /// Whether the layer is the last one, so that it has no output.
   bool computes_loss() const { return !output; }
+  /// Whether an embedding of the layer looks up the tokens that a decoder reads (`SourceShape`).
   bool reads_decoder_tokens() const;
+  /// Whether the layer may be divided in this way in place of that of `operators`.
   bool has_division(WeightDivision division) const { return other_divisions.contains(division); }
   /// The operators of a layer divided in this way, or as `operators` where it cannot be.
   const OperatorList& divided_by(WeightDivision division) const;
@@ -138,7 +147,9 @@ struct ImageShape {
   std::int64_t width = 0;
   std::int64_t patch = 0;  ///< height and width of a square one; 0: none
 
+  /// Numbers of an image: channels times height times width.
   std::int64_t pixels() const { return channels * height * width; }
+  /// Patches of an image; 1 where it is read whole.
   std::int64_t num_patches() const { return patch == 0 ? 1 : (height / patch) * (width / patch); }
   bool operator==(const ImageShape&) const = default;
 };
@@ -164,10 +175,15 @@ struct SampleShape {
   SourceShape source = {};
   ImageShape drawing = {};  ///< that a sample is to become, in place of a class, each pixel with its channels
 
+  /// Whether a model reads tokens; else it reads `features` numbers.
   bool tokens() const { return features == 0; }
+  /// Whether the numbers that a model reads are an image.
   bool is_image() const { return image.channels > 0; }
+  /// Whether an image is the target, in place of classes.
   bool has_drawing() const { return drawing.channels > 0; }
+  /// Whether there is an encoder, for which samples have tokens of their own.
   bool has_source() const { return source.length > 0; }
+  /// Whether the target of each token is the next one, as of a decoder alone.
   bool predicts_next() const { return tokens() && token_types == 0 && !has_source(); }
   /// Whether positions may be without a target, which is below 0 then.
   bool has_unlabelled() const { return token_types > 0 || has_source(); }
@@ -190,6 +206,7 @@ struct Model {
   SampleShape sample;
   std::map<ShardAxis, std::int64_t> axes;  ///< length of each axis that something is divided along
 
+  /// Length of the chain, with embedding and output.
   int num_layers() const { return static_cast<int>(layers.size()); }
   /// Parameters of the model, a shared tensor counted once.
   std::int64_t num_parameters() const;

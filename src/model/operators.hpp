@@ -31,7 +31,9 @@ struct Value {
   Element element = Element::fp32;
   AxisDivision divided;
 
+  /// Whether every member has all of the value.
   bool is_whole() const { return divided.axis == ShardAxis::none; }
+  /// Whether the rows that a member has are whole, be they only those of its experts.
   bool has_all_columns() const { return is_whole() || divided.axis == ShardAxis::experts; }
 };
 
@@ -135,6 +137,7 @@ struct SelfAttention {
   std::int64_t span = 0;         ///< rows that see each other: the first `span` of a sample, the next ones; 0: all
   double cap = 0.0;              ///< scaled scores s become cap tanh(s / cap), without a bias; 0: they stay as they are
 
+  /// Query heads that share a key head.
   std::int64_t group() const { return heads / key_heads; }
 };
 
@@ -218,6 +221,7 @@ struct Operator {
   const T* as() const {
     return std::get_if<T>(&kind);
   }
+  /// Whether the first input is the result too, written over or left as it is.
   bool in_place() const { return output && !inputs.empty() && inputs.front() == *output; }
 };
 

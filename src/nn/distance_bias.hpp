@@ -13,6 +13,7 @@ class DistanceBias {
   /// Buckets are kept in the arena's memory.
   DistanceBias(const DistanceBuckets& buckets, std::size_t queries, std::size_t keys, Arena& arena);
 
+  /// Columns that attention reads: queries + keys - 1.
   std::size_t distances() const { return count_; }
   /// (distances()) in the memory of the device: the bucket of each.
   const std::int32_t* buckets() const { return static_cast<const std::int32_t*>(of_columns_.data()); }

@@ -119,6 +119,7 @@ class LayerModule {
   virtual Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) = 0;
   /// gradient (R, columns) of the output, empty for the last layer; returns that of the input, empty for the first.
   virtual Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) = 0;
+  /// Adds the gradients of weights and biases to the store's, once, after `backward_input` of the same `saved`.
   virtual void backward_weight(const Batch& batch, Saved& saved) = 0;
 };
 
@@ -129,8 +130,9 @@ class LayerModule {
 std::vector<std::size_t> add_parameters(const Layer& layer, ChunkId chunk, LayerContext& context);
 
 /// The module of a layer; its parameters are registered under `chunk`. The context must outlive it.
-/// It keeps what the context's `recompute` says: everything, everything but what attention makes between the
-/// projections (`selective`), or its input alone (`full`), unless it keeps less than its input anyway.
+/// Makes the module of a layer. It keeps what the context's `recompute` says: everything, everything but what attention
+/// makes between the projections (`selective`), or its input alone (`full`), unless it keeps less than its input
+/// anyway.
 std::unique_ptr<LayerModule> make_layer(const Layer& layer, ChunkId chunk, LayerContext& context);
 
 }  // namespace pptrain

@@ -25,13 +25,17 @@ class OperatorModule {
   explicit OperatorModule(OperatorPlace place) : place_(std::move(place)) {}
   virtual ~OperatorModule() = default;
 
+  /// Makes the result, in `pass`, from the inputs there; a loss is added to what `batch` names. What B needs beside
+  /// values goes to `Pass::statistics`.
   virtual void forward(Batch& batch, Pass& pass) = 0;
   /// Makes the gradients of the inputs from the result's. What W needs of values that were not kept is made again.
   virtual void backward_input(const Batch& batch, Pass& pass) = 0;
+  /// Adds the gradients of the operator's parameters to the store's, after `backward_input`. By default there are none.
   virtual void backward_weight(const Batch& /*batch*/, Pass& /*pass*/) {}
   /// Whether W reads the gradient of the result.
   virtual bool weight_reads_gradient() const { return false; }
 
+  /// The operator, and which other kernels compute part of its work.
   const FusedOperator& fused() const { return place_.fused; }
 
  protected:

@@ -13,6 +13,7 @@ struct Gradient {
   std::shared_ptr<Tensor> owner;
   Matrix matrix;
 
+  /// Whether there is a gradient yet.
   explicit operator bool() const { return owner != nullptr; }
   /// Whether nobody else reads it, so that it may be written.
   bool is_own() const { return owner.use_count() == 1 && matrix.data == owner->matrix().data; }

@@ -27,9 +27,11 @@ class LossScale {
 
   explicit LossScale(const TrainingConfig& training);
 
+  /// Factor on the loss of the next step; 1 in precisions other than fp16.
   double value() const { return state_.scale.value_or(1.0); }
   /// Whether a smaller scale may mend a step whose gradients are not finite.
   bool is_dynamic() const { return kind_ == Kind::dynamic; }
+  /// State to write into a checkpoint, for `restore`.
   const State& state() const { return state_; }
 
   /// Goes on from another one's state. The scale of a configuration stays what it is; a dynamic one begins anew after

@@ -18,6 +18,8 @@ class OffloadedState {
   OffloadedState(std::vector<UpdateRun> runs, const std::vector<std::size_t>& offsets, std::size_t size,
                  std::vector<float*> arrays, Arena& arena);
 
+  /// Updates all runs with `step`, chunk by chunk; `updated(r)` is called behind the calls that update run r. Takes
+  /// room for two chunks from the arena. The host may read the state only after `Device::synchronize`.
   void step(const ElementStep& step, const std::function<void(std::size_t run)>& updated);
 
  private:
@@ -39,6 +41,7 @@ class OffloadedState {
     Tensor values;  // (quantities, chunk)
     std::vector<DeviceWorkPtr> copies;
 
+    /// First value of quantity k in the chunk, on the device.
     float* quantity(std::size_t k) const { return values.f32() + k * values.columns(); }
   };
 

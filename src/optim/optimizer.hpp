@@ -61,12 +61,14 @@ class Optimizer {
   virtual ~Optimizer() = default;
   /// `updated(r)` is called behind each run r, in order.
   virtual void step(const StepValues& values, const std::function<void(std::size_t run)>& updated) = 0;
+  /// Updates every run, for callers that need no notice of each.
   void step(const StepValues& values) {
     step(values, [](std::size_t) {});
   }
   /// What it keeps beside the weights: state()[r][k] is the k-th quantity of run r, as `UpdateRule::states` counts, in
   /// the memory of `state_device`.
   virtual std::vector<std::vector<RunState>> state() = 0;
+  /// Device in whose memory the state lies; memory of the host where the state is offloaded.
   virtual Device& state_device() = 0;
 };
 

@@ -17,6 +17,7 @@ struct WholeRun {
   std::vector<float*> state;  ///< as `UpdateRule::states` counts
   float weight_decay = 0.0F;
 
+  /// Parameter whose elements the run has; `run.parameter` must not be null.
   const LocalParameter& parameter() const { return *run.parameter; }
 };
 
@@ -34,8 +35,12 @@ class WholeUpdate {
   /// Before all runs of the part, and before those of a unit, also where there are none. Collective over the devices
   /// that hold the same parameters.
   virtual void begin_part(const StepValues& /*values*/) {}
+  /// Prepares the updates of the runs of unit `unit` of the part's store. Collective as `begin_part` is.
   virtual void begin_unit(const StepValues& /*values*/, std::size_t /*unit*/) {}
+  /// Updates the weights, and their 16-bit copies, of the run with this `WholeRun::number`: between `begin_unit` and
+  /// `end_unit` of its unit.
   virtual void update(std::size_t number) = 0;
+  /// Ends the unit behind its last run: what `begin_unit` made for it may go.
   virtual void end_unit() {}
 };
 

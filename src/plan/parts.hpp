@@ -35,6 +35,7 @@ class StageParts {
   StageParts(const StageParts&) = delete;
   StageParts& operator=(const StageParts&) = delete;
 
+  /// The parts in the order of their layers; neighbours are divided differently.
   const std::vector<StagePart>& all() const { return parts_; }
   /// The part with a layer of the stage.
   const StagePart& part_at(std::int64_t layer) const;
@@ -42,6 +43,7 @@ class StageParts {
   const Stage& mesh_at(std::int64_t layer) const { return *part_at(layer).holding; }
   /// The same of the first and of the last layer: the cuts before and after the stage are between these.
   const Stage& first_mesh() const { return *parts_.front().holding; }
+  /// Who has which samples of the stage's last layer.
   const Stage& last_mesh() const { return *parts_.back().holding; }
 
   /// Two neighbouring layers of a chunk that are divided differently, with who has which samples of them.
@@ -50,6 +52,7 @@ class StageParts {
     const Stage* before;
     const Stage* after;
   };
+  /// Where chunks change their division, in the order of layers; empty where none does.
   const std::vector<Boundary>& boundaries() const { return boundaries_; }
 
  private:

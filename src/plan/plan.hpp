@@ -52,6 +52,7 @@ struct Stage {
   bool offload_activations = false;  ///< ... and what layers store from F to B
   std::vector<Block> blocks;
 
+  /// Whether the stage keeps anything in the host's memory.
   bool offloads() const { return offload || offload_activations; }
 
   /// The runs of replicas that divide what ZeRO divides, in order.
@@ -79,6 +80,7 @@ struct TimeParts {
   double tensor_communication = 0.0;      ///< tensor-parallel collectives and re-partitions of the slowest stage
   double parameter_gathers = 0.0;         ///< of the slowest stage, ZeRO stage 3
   double gradient_synchronization = 0.0;  ///< the largest gradient all-reduce
+  /// Seconds of the whole iteration by the `amp` estimate.
   double sum() const {
     return compute + bubble + pipeline_communication + tensor_communication + parameter_gathers +
            gradient_synchronization;

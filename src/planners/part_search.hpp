@@ -14,6 +14,7 @@ namespace pptrain {
 struct Worth {
   double excess = 0.0;  ///< by how much it misses what it has to keep to, as a part of that; 0: it keeps to all
   double value = 0.0;   ///< what is to be small
+  /// Compares by `excess`, and by `value` where both miss equally much.
   bool better_than(const Worth& other) const;
 };
 

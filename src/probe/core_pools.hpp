@@ -23,7 +23,9 @@ struct CorePool {
   std::vector<int> ranks;  ///< rising
   int num_cores = 0;
 
+  /// Whether there are fewer cores than ranks, so that ranks have to take turns.
   bool is_shared() const { return num_cores < static_cast<int>(ranks.size()); }
+  /// How the ranks of the pool should wait for others: `shared` where cores are fewer than they.
   CoreUse core_use() const { return is_shared() ? CoreUse::shared : CoreUse::own; }
 };
 

@@ -19,6 +19,7 @@ class ContextExchange {
   ContextExchange(const Cluster& cluster, const DeviceKind& kind, int degree, std::int64_t replicas,
                   const Communication& communication, bool hides);
 
+  /// Replicas that divide the positions of each sample; 1: none do, and nothing is passed.
   std::int64_t replicas() const { return replicas_; }
   /// Seconds that a layer's passes take longer for a micro-batch of which a replica has `samples` shares.
   LayerSeconds seconds(const Work& work, const Roofline& roofline, double samples) const;

@@ -33,7 +33,9 @@ class JsonNode {
 
   /// Refuses anything but an object with no other keys than these, naming the nearest one.
   void allow_keys(const std::vector<std::string>& known) const;
+  /// Refuses anything but an object with no other keys than those described.
   void allow_keys(const KeyTable& described) const { allow_keys(described.names()); }
+  /// Whether this is an object with the key, even if its value is null.
   bool has(const std::string& key) const;
   bool is_null() const { return value_->is_null(); }
   /// The member `key`, which must be there.
@@ -43,17 +45,25 @@ class JsonNode {
   /// The keys of an object.
   std::vector<std::string> keys() const;
 
+  /// The value as a string.
   std::string string() const;
+  /// The value as a boolean.
   bool boolean() const;
+  /// The value as a finite number, whole or not.
   double number() const;
+  /// A number from `minimum` to 10^18.
   double number_at_least(double minimum) const;
+  /// A whole number, which may be written as 3.0, of a size up to 2^53.
   std::int64_t integer() const;
+  /// A whole number from `minimum` to 2^53.
   std::int64_t integer_at_least(std::int64_t minimum) const;
+  /// A whole number from `minimum` to the largest `int`.
   int small_integer_at_least(int minimum) const;
 
   /// Bad input at this place.
   [[noreturn]] void refuse(const std::string& problem, const std::string& reason = "",
                            const std::string& suggestion = "") const;
+  /// Path of the value in its document; "" at the top.
   const std::string& path() const { return path_; }
 
  private:

@@ -9,7 +9,7 @@ namespace pptrain {
 /// measurements they were fitted.
 using KernelConstants = std::map<std::string, double>;
 
-/// Those that `./bootstrap.sh bench published --fit` found.
+/// The constants that `./bootstrap.sh bench published --fit` found.
 const KernelConstants& fitted_constants();
 
 /// The constant of an architecture, "products.ampere", or of a runtime; of one that has none of its own, that of

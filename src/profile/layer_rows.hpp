@@ -27,8 +27,11 @@ class LayerRows {
         largest_samples_(largest_samples),
         exchange_(exchange) {}
 
+  /// Name of the kind of device.
   const std::string& kind() const { return kind_; }
+  /// The roofline by which times are computed.
   const Roofline& roofline() const { return roofline_; }
+  /// Tensor-parallel degree of the rows.
   int degree() const { return degree_; }
 
   /// As few rows as give the time of every number of samples to 1 %; `work` outlives this.

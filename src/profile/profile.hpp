@@ -18,6 +18,7 @@ struct LayerSeconds {
   double forward = 0.0;
   double backward_input = 0.0;
   double backward_weight = 0.0;
+  /// Seconds of F, B and W together.
   double total() const { return forward + backward_input + backward_weight; }
 };
 
@@ -62,6 +63,7 @@ struct BytesPerParameter {
   double optimizer = 8.0;
   double sent_gradient = 0.0;  ///< of a gradient as it goes from replica to replica; 0: as it is held
 
+  /// Bytes of one gradient as it goes from replica to replica.
   double sent() const { return sent_gradient > 0.0 ? sent_gradient : gradient; }
 };
 

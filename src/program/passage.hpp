@@ -24,7 +24,9 @@ struct CutForms {
 struct TransferForms {
   std::vector<CutForms> cuts = {};      ///< by the chunk before the cut; empty: whole
   std::vector<TransferForm> ties = {};  ///< of the gradients of each tied parameter; those not there are whole
+  /// Forms of what crosses the cut behind chunk `cut`.
   CutForms at(int cut) const { return cuts.empty() ? CutForms{} : cuts[static_cast<std::size_t>(cut)]; }
+  /// Form in which ends of tied parameter `tie`, by its place in the list of ties, exchange gradients.
   TransferForm of_tie(int tie) const {
     const auto place = static_cast<std::size_t>(tie);
     return place < ties.size() ? ties[place] : TransferForm::whole;

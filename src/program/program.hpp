@@ -66,8 +66,8 @@ struct Program {
   std::vector<Instruction> instructions;
 };
 
-/// Those who need the same and gather slices of it: of what crosses a cut the tensor-parallel members of a replica
-/// (`number` is the replica's), of a tied gradient the replicas of a shard (the shard's).
+/// Devices that need the same and gather slices of it: what crosses a cut, by the tensor-parallel members of a replica
+/// (`number` is the replica's); a tied gradient, by the replicas of a shard (the shard's).
 struct GatherGroup {
   int number = 0;
   int member = 0;  ///< the device's place in it

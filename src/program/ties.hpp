@@ -19,6 +19,7 @@ struct Tie {
   std::int64_t rows = 0;
   double row_bytes = 0.0;  ///< of its gradient
 
+  /// Bytes of the gradient of the whole parameter.
   double gradient_bytes() const { return static_cast<double>(rows) * row_bytes; }
   /// What a member of a mesh's tensor-parallel group has of that, evenly divided.
   double gradient_bytes(const Stage& mesh) const {

@@ -26,6 +26,7 @@ class PassageEnds {
   PassageEnds() = default;
   explicit PassageEnds(Passage passage);
 
+  /// The passage with all messages, whatever devices they are of.
   const Passage& passage() const { return passage_; }
   /// Calls `use(message)` for each message from a device, itself included.
   template <class Use>
@@ -63,6 +64,7 @@ class Crossings {
   /// What crosses a cut at the device of a program; the two chunks beside the cut lie on different stages.
   const Crossing& at(const Program& program, Payload payload, int cut);
 
+  /// Ends of the plan's tied parameters, by whose places `tied` calls them.
   const std::vector<TieEnd>& tie_ends() const { return ends_; }
   /// The ends of a tied parameter send each other their gradients of it, already summed over their replicas: what the
   /// device of a program has to do at the end `end` for what comes from, and goes to, the end `other`. What it has at
@@ -71,6 +73,7 @@ class Crossings {
 
   /// The division of the first layer of a chunk, and of the last: the cuts before and behind it are between these.
   const Stage& entry_of(int chunk) const;
+  /// Division of the last layer of a chunk.
   const Stage& exit_of(int chunk) const;
 
  private:

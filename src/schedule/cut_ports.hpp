@@ -19,8 +19,11 @@ class CutPorts {
     CutWay time;
     std::array<int, 2> ports = {0, 0};  ///< of the sender and the receiver; the same where they have one of their own
   };
+  /// The way from chunk `cut` to the next one.
   const PortWay& forward(int cut) const { return ways_[2 * cut]; }
+  /// The way from the chunk behind chunk `cut` back to it.
   const PortWay& backward(int cut) const { return ways_[2 * cut + 1]; }
+  /// How many ports there are; `PortWay::ports` are 0 to this - 1.
   std::size_t num_ports() const { return free_.size(); }
 
   /// When what can be sent from `now` on would arrive, if nothing were asked for before.

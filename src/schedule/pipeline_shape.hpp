@@ -13,6 +13,7 @@ struct TaskSeconds {
   double forward = 1.0;
   double backward_input = 1.0;
   double backward_weight = 1.0;
+  /// Seconds of F, B and W together.
   double sum() const { return forward + backward_input + backward_weight; }
   auto operator<=>(const TaskSeconds&) const = default;
 };
@@ -86,13 +87,17 @@ struct PipelineShape {
   /// A room may be exceeded by this factor, since sums of bytes round.
   static constexpr double rounding = 1.0 + 1e-9;
 
+  /// Chunks of all ranks; they are numbered from 0 in layer order.
   int num_chunks() const { return ranks * chunks_per_rank; }
+  /// The rank that has a chunk, as `placement` says.
   int rank_of(int chunk) const;
   /// The v-th chunk of a rank in layer order.
   int chunk_of(int rank, int v) const;
+  /// What the tasks of a chunk take.
   TaskSeconds seconds_of(int chunk) const { return seconds.empty() ? TaskSeconds{} : seconds[chunk]; }
   /// Between chunk and chunk + 1; nothing between chunks of one rank.
   Cut cut_after(int chunk) const;
+  /// What the all-reduce of a chunk's gradients takes, in seconds.
   double reduce_seconds_of(int chunk) const { return reduce_seconds.empty() ? 0.0 : reduce_seconds[chunk]; }
   /// What each chunk of a rank stores.
   std::vector<StoredBytes> stored_of(int rank) const;

@@ -18,7 +18,9 @@ class RankEvents {
     heap_.clear();
     taken_ = false;
   }
+  /// Whether `pop` has an event to return.
   bool any_left() const { return heap_.size() > (taken_ ? 1 : 0); }
+  /// Adds an event, which may be earlier than others that wait.
   void push(const Event& event) {
     if (taken_) {
       taken_ = false;

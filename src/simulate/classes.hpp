@@ -30,7 +30,9 @@ class ProgramClasses {
   ProgramClasses(const Cluster& cluster, const Programs& sample, const Prices& prices, ReceivedGathers& gathers,
                  ReplicaShift shift);
 
+  /// Classes of programs and of all that programs take part in, as `Prices::of_classes` takes them.
   const SimulatedClasses& all() const { return classes_; }
+  /// Classes of the programs, by their places in the sample.
   const Partition& programs() const { return classes_.programs; }
 
   /// Routes in a network.

@@ -24,7 +24,9 @@ class Deliveries {
 
   /// The transfer of a send or wait_receive, as `Transfers::of`.
   int number_of(int program, std::size_t instruction) const { return transfers_.of(program, instruction); }
+  /// The transfer of a number that `number_of` returns.
   const Transfer& transfer(int number) const { return transfers_.all()[number]; }
+  /// How far transfer `number` is: times are infinite until it has started, and until it has arrived.
   Delivery& operator[](int number) { return deliveries_[number]; }
   const Delivery& operator[](int number) const { return deliveries_[number]; }
 

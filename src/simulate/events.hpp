@@ -23,12 +23,15 @@ struct Event {
 /// Events in the order of time.
 class EventQueue {
  public:
+  /// Schedules an event at `time` in seconds. Of several at one time the one that was pushed first comes first.
   void push(double time, Event::Kind kind, int index, std::uint32_t version = 0) {
     events_.push_back({time, sequence_++, kind, index, version});
     std::push_heap(events_.begin(), events_.end(), std::greater<>());
   }
   bool empty() const { return events_.empty(); }
+  /// Time of the next event in seconds; there must be one.
   double next_time() const { return events_.front().time; }
+  /// Takes the next event out; there must be one.
   Event pop() {
     std::pop_heap(events_.begin(), events_.end(), std::greater<>());
     const Event event = events_.back();

@@ -26,13 +26,16 @@ class Network {
   };
 
   explicit Network(EventQueue& events) : events_(&events) {}
+  /// The queue in which the network schedules its events.
   EventQueue& events() const { return *events_; }
   /// A copy that goes on by itself; `events` is a copy of the other's.
   Network(const Network& other, EventQueue& events) : Network(other) { events_ = &events; }
 
+  /// Adds a link of so many bytes per second; returns its number for `LinkUse::link`.
   int add_link(double bandwidth);
   /// A route without links that are shared has its bandwidth for itself.
   int add_route(const Link& path, std::vector<LinkUse> uses);
+  /// Latency of a route in seconds. Transfers of the network end without it, when their last byte has left.
   double latency(int route) const { return routes_[route].latency; }
 
   /// Sends `bytes` after all that was sent this way before; `Event::Kind::flow_end` is scheduled, again whenever the
@@ -52,6 +55,7 @@ class Network {
     use(flows_[routes_[route].flow].transfer);
     for (const Waiting& waits : routes_[route].waiting) use(waits.transfer);
   }
+  /// How many routes there are; numbers of routes are 0 to this - 1.
   int num_routes() const { return static_cast<int>(routes_.size()); }
   /// The route of the transfer that an event of kind `flow_end` is about.
   int route_of(const Event& event) const { return flows_[event.index].route; }

@@ -10,6 +10,7 @@ struct Partition {
   std::vector<int> of;     ///< class of each thing
   std::vector<int> first;  ///< first member of each class
 
+  /// How many classes there are; they are numbered 0 to this - 1.
   int num() const { return static_cast<int>(first.size()); }
   /// The classes that some things have, ascending, each once.
   std::vector<int> classes_of(const std::vector<int>& things) const {

@@ -54,6 +54,7 @@ struct ChunkPrice {
   int num_layers = 0;
   bool gathers_layers = false;  ///< its tasks gather the weights of one layer after another
   double published_end = 0.0;   ///< of its first F at the earliest: the weights come from the step before
+  /// What the task of this phase takes for one micro-batch.
   const TaskPrice& task(Phase phase) const { return tasks[static_cast<std::size_t>(phase)]; }
 };
 
@@ -95,13 +96,18 @@ class Prices {
   /// The same for the programs of representatives alone: each stands, in groups and collectives, for all of its like.
   Prices(const Instance& instance, const Plan& plan, const Programs& programs, const ReplicaShift& shift);
 
-  /// Those of the first program of each class, among themselves.
+  /// The prices of the first program of each class, among themselves.
   Prices of_classes(const SimulatedClasses& classes) const;
 
+  /// Price of a chunk on the device of a program; a default one where another stage has the chunk.
   const ChunkPrice& of(int program, ChunkId chunk) const { return chunks_[index(program, chunk)]; }
+  /// Programs that start their tasks together, by the numbers of `ChunkPrice::task_group`.
   const std::vector<std::vector<int>>& task_groups() const { return task_groups_; }
+  /// All collectives, gathers of weights among them, by the numbers that `ChunkPrice` has for its groups.
   const std::vector<PricedCollective>& reductions() const { return reductions_; }
+  /// How many lanes there are; `PricedCollective::lane` is 0 to this - 1.
   int num_lanes() const { return num_lanes_; }
+  /// Seconds of the optimizer step on the device of a program, offloaded state brought over and back included.
   double step_seconds(int program) const { return steps_[program]; }
   /// Bytes that the step holds for a moment; 0 where buffers are not counted as they come and go.
   double step_bytes(int program) const { return step_bytes_[program]; }
@@ -113,7 +119,7 @@ class Prices {
   double gathered_gradient_bytes(int program, ChunkId end) const {
     return gathered_gradient_bytes_[static_cast<std::size_t>(program)][end.index()];
   }
-  /// Of all ends that a program has.
+  /// The same gradients of all ends that a program has, in bytes.
   double gathered_gradient_bytes(int program) const;
   /// Bytes of the gradient of one row of the tied parameter at an end.
   double tied_row_bytes(ChunkId end) const { return tied_row_bytes_[end.index()]; }
@@ -121,6 +127,7 @@ class Prices {
   bool counts_buffers(int program) const { return counts_buffers_[program] != 0; }
   /// Bytes per sample that cross the cut after a chunk.
   double cut_bytes(ChunkId chunk) const { return cut_bytes_[chunk.index()]; }
+  /// Chunks of the whole plan.
   int num_chunks() const { return static_cast<int>(cut_bytes_.size()); }
 
  private:

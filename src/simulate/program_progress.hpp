@@ -34,10 +34,12 @@ struct ProgramProgress {
   int pending_reductions = 0;
   bool started = false;
 
+  /// Counts bytes that the device holds from now on, which may raise the peak.
   void store(double bytes) {
     stored_bytes += bytes;
     peak_stored_bytes = std::max(peak_stored_bytes, stored_bytes);
   }
+  /// Counts bytes that the device no longer holds; the peak stays.
   void release(double bytes) { stored_bytes -= bytes; }
 };
 

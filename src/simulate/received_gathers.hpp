@@ -23,14 +23,16 @@ class ReceivedGathers {
 
   ReceivedGathers(const Instance& instance, const Plan& plan, const Programs& programs);
 
-  /// Those of the first program of each class, among themselves.
+  /// The gathers of the first program of each class, among themselves.
   ReceivedGathers of_classes(const SimulatedClasses& classes) const;
 
+  /// How many groups there are; numbers of groups are 0 to this - 1.
   int num_groups() const { return static_cast<int>(groups_.size()); }
   /// Number of a program's group.
   int number_of(int program, Payload payload) const {
     return numbers_[static_cast<std::size_t>(program)][payload == Payload::tied_gradient];
   }
+  /// The group of a number. Its link may not be known yet: `of` looks it up.
   const Group& group(int number) const { return groups_[static_cast<std::size_t>(number)]; }
   /// The group of a program.
   const Group& of(int program, Payload payload);

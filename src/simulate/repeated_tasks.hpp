@@ -20,7 +20,7 @@ struct RepeatedTasks {
   int micro_batches = 0;  ///< of a period, the same number on all stages
   std::vector<OfStage> stages;
 
-  /// Of the stage that has fewest.
+  /// Periods of the stage that has fewest.
   int periods() const;
 };
 
@@ -41,7 +41,7 @@ struct RepeatedInstructions {
   std::size_t end = 0;
 };
 
-/// Those of a program which was compiled from an order that has these periods of so many micro-batches.
+/// The repeated instructions of a program that was compiled from an order with these periods of so many micro-batches.
 RepeatedInstructions repeated_instructions(const Program& program, const RepeatedTasks::OfStage& tasks,
                                            int micro_batches);
 

@@ -41,6 +41,7 @@ class RepetitionWatch {
   /// Shown in the order of time.
   void show(SimulatedState state);
 
+  /// What repeats, once two equal states were shown; nothing until then.
   const std::optional<Repetition>& found() const { return found_; }
 
  private:

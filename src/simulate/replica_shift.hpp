@@ -38,6 +38,7 @@ class ReplicaShift {
     int replica = 0;
     int member = 0;
   };
+  /// Stage, replica and member of a device that the plan uses.
   Place place_of(DeviceId device) const { return places_[device.index()]; }
   /// The number, among representatives, of the one of a device.
   int representative_of(DeviceId device) const;
@@ -46,8 +47,9 @@ class ReplicaShift {
   /// Where the device comes from that so many shifts take to `device`.
   DeviceId before(DeviceId device, int turns) const;
 
-  /// Of the uplinks' owners (`Uplink::owner`) that shifts take to one another, the first; and how many they are.
+  /// The first of the uplinks' owners (`Uplink::owner`) that shifts take to one another, and how many they are.
   int first_owner(int owner) const { return owners_.empty() ? owner : owners_[static_cast<std::size_t>(owner)].first; }
+  /// How many owners shifts take to one another, this one included.
   int num_owners(int owner) const { return owners_.empty() ? 1 : owners_[static_cast<std::size_t>(owner)].num; }
 
  private:

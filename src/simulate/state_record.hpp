@@ -12,8 +12,11 @@ namespace pptrain {
 /// count from the moment. The parts of a simulation add theirs, always in the same order.
 class StateRecord {
  public:
+  /// Adds a number that has to be equal in records that say the same.
   void add_count(std::int64_t count) { counts_.push_back(count); }
+  /// Adds a time, counted from the moment of the state, that may differ by the slack of `same`.
   void add_seconds(double seconds) { seconds_.push_back(seconds); }
+  /// Adds a number of bytes, which may differ by rounding.
   void add_bytes(double bytes) { bytes_.push_back(bytes); }
 
   /// Whether both say the same, but for rounding: seconds may differ by `slack`, bytes by 10^-9 of the largest number.

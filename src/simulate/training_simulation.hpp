@@ -22,6 +22,7 @@ class TrainingSimulation {
   TrainingSimulation(const TrainingSimulation&) = delete;
   TrainingSimulation& operator=(const TrainingSimulation&) = delete;
 
+  /// The plan that is simulated, as it was given.
   const Plan& plan() const { return plan_; }
   /// Devices that stand for all, of which one of each class is simulated.
   int num_representatives() const { return shift_.num_representatives(); }

@@ -27,6 +27,7 @@ class Transfers {
  public:
   Transfers(const Programs& programs, const Prices& prices, const RouteOf& route_of);
 
+  /// All transfers, by the numbers that `of` returns.
   const std::vector<Transfer>& all() const { return transfers_; }
   /// The transfer of a send or wait_receive; -1 for other instructions. On a way that stands for many several sends of
   /// a program, one after another, are one transfer.

@@ -29,14 +29,21 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  /// Device whose memory the blocks are.
   Device& device() const { return device_; }
+  /// A block of at least so many bytes, also where these are 0; `Buffer` gives it back by itself. Throws `Error` (exit
+  /// code 4) beyond the capacity and where the device has no memory left.
   void* allocate(std::size_t bytes);
+  /// Takes a block back and keeps it for later requests. `bytes`: what `allocate` was asked for.
   void release(void* block, std::size_t bytes);
 
+  /// Bytes of the blocks that are out, each rounded up.
   std::size_t bytes_in_use() const { return in_use_; }
+  /// Largest `bytes_in_use` since the start, or since `reset_peak`.
   std::size_t peak_bytes() const { return peak_; }
   /// What the device gave and has not got back: in use or kept for later.
   std::size_t bytes_held() const { return held_; }
+  /// Begins the peak anew, at what is in use now.
   void reset_peak() { peak_ = in_use_; }
 
   /// When on, blocks are filled with NaNs on allocation (tests find reads of what was never written).
@@ -73,9 +80,13 @@ class Buffer {
     return *this;
   }
 
+  /// The block in the memory of the device; null: there is none.
   void* data() const { return data_; }
+  /// Bytes that were asked for; 0 without a block.
   std::size_t bytes() const { return bytes_; }
+  /// Whether there is a block, be it one of 0 bytes.
   explicit operator bool() const { return data_ != nullptr; }
+  /// Gives the block back; nothing without one.
   void reset() {
     if (data_ != nullptr) arena_->release(data_, bytes_);
     data_ = nullptr;

@@ -38,6 +38,7 @@ class Device {
 
   /// Uninitialised memory aligned to at least 64 bytes; null where none is left.
   virtual void* allocate(std::size_t bytes) = 0;
+  /// Returns a block of `allocate` to the device, which may first wait for all that it was told.
   virtual void free(void* block) = 0;
   /// Memory of the host that this device copies from and to fastest, as a device: the host itself, or pinned memory.
   virtual Device& host_memory() = 0;
@@ -73,6 +74,7 @@ class Device {
   /// What is called from here to `end_range` belongs together under a name, for profilers of the device
   /// (`DeviceRange`).
   virtual void begin_range(const std::string& /*name*/) {}
+  /// Ends the range that was begun last.
   virtual void end_range() {}
 };
 

@@ -32,7 +32,9 @@ struct Matrix {
   T* at(std::size_t row, std::size_t column = 0) const {
     return static_cast<T*>(data) + row * stride + column;
   }
+  /// First element as float, which must be the type; it is not checked.
   float* f32() const { return static_cast<float*>(data); }
+  /// Elements, without the gaps between rows.
   std::size_t size() const { return rows * columns; }
 
   /// `count` columns from `first`, sharing the memory.
@@ -53,13 +55,18 @@ class Tensor {
       : buffer_(arena, rows * columns * size_of(type)), matrix_(buffer_.data(), rows, columns, type) {}
 
   operator const Matrix&() const { return matrix_; }
+  /// The memory as a matrix, for as long as this tensor has it.
   const Matrix& matrix() const { return matrix_; }
+  /// First element as float, which must be the type; it is not checked.
   float* f32() const { return matrix_.f32(); }
   std::size_t rows() const { return matrix_.rows; }
   std::size_t columns() const { return matrix_.columns; }
   std::size_t size() const { return matrix_.size(); }
+  /// Bytes of the elements; 0 without memory.
   std::size_t bytes() const { return buffer_.bytes(); }
+  /// Whether there is memory, be it for 0 elements.
   explicit operator bool() const { return static_cast<bool>(buffer_); }
+  /// Gives the memory back to the arena; rows and columns become 0.
   void reset() {
     buffer_.reset();
     matrix_ = {};

@@ -35,6 +35,7 @@ class BpeScratch {
  public:
   /// The tokens of a word that was seen before; null where it was not.
   const std::vector<std::uint32_t>* known(std::string_view word) const;
+  /// Keeps the tokens of a word for `known`. Long words are not kept, and a full memory is emptied first.
   void remember(std::string_view word, std::vector<std::uint32_t> tokens);
 
  private:
@@ -62,7 +63,9 @@ class BpeModel {
 
   /// Appends the tokens of a word that is UTF-8.
   void append(std::string_view word, BpeScratch& scratch, std::vector<std::uint32_t>& out) const;
+  /// All tokens of the model, by text and by number.
   const TokenTable& tokens() const { return tokens_; }
+  /// Options that the model was made with.
   const BpeOptions& options() const { return options_; }
 
  private:

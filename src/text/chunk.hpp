@@ -20,7 +20,7 @@ struct TextChunk {
 /// The chunk of a text that begins where `previous` ends (at the start: `TextChunk()`), of `wanted` bytes or more, or
 /// to the end of the text.
 ///
-/// It ends behind a line, where the tokens around are the same whether they are encoded together or apart; that is
+/// A chunk ends behind a line, where the tokens around are the same whether they are encoded together or apart; that is
 /// tried with some lines on both sides, two different numbers of lines before. Where a text has no such place, as one
 /// without line ends, the chunk goes on. The cuts depend on the text and the tokenizer alone.
 TextChunk next_chunk(std::string_view text, const TextChunk& previous, std::size_t wanted, TextEncoder& encoder);

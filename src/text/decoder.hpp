@@ -41,6 +41,7 @@ class Decoder {
 
   /// `where`: the step's place in its file.
   void add(Step step, std::string where) { steps_.push_back({std::move(step), std::move(where)}); }
+  /// How many steps were added.
   std::size_t num_steps() const { return steps_.size(); }
   /// What is between tokens when there is no step.
   bool separates() const { return steps_.empty(); }

@@ -13,6 +13,7 @@ class JoinTable {
  public:
   /// Notes a merge by the texts of its tokens, which are UTF-8.
   void add(std::string_view left, std::string_view right);
+  /// Whether a merge that was added has a left token that ends with `left` and a right one that begins with `right`.
   bool joins(char32_t left, char32_t right) const {
     if (left < dense && right < dense) return near_[left * dense + right];
     return far_.contains((std::uint64_t{left} << 32U) | right);

@@ -21,12 +21,16 @@ class TokenizerNode {
   bool has(const std::string& key) const;
   /// The member `key`, which must be there.
   TokenizerNode at(const std::string& key) const;
+  /// Elements of an array, each with its own path.
   std::vector<TokenizerNode> elements() const;
 
+  /// The value as a string; any other type is refused.
   std::string string() const;
+  /// The value as a boolean; any other type is refused.
   bool boolean() const;
   /// A boolean of the member `key`; `otherwise` where it is not there.
   bool boolean_or(const std::string& key, bool otherwise) const;
+  /// The value as a number, whole or not.
   double number() const;
   /// A token: a whole number from 0 to 2^31 - 1.
   std::uint32_t token() const;
@@ -34,8 +38,11 @@ class TokenizerNode {
   std::size_t count() const;
   /// The only character of a string.
   char32_t character() const;
+  /// Whether `string` would return; never throws.
   bool is_string() const { return value_->is_string(); }
+  /// Whether `elements` would return; never throws.
   bool is_array() const { return value_->is_array(); }
+  /// The JSON value itself, which the node does not own.
   const nlohmann::json& value() const { return *value_; }
   /// The member `type` of this object.
   std::string type() const { return at("type").string(); }

@@ -48,6 +48,7 @@ class Normalizer {
 
   /// `where`: the step's place in its file.
   void add(Step step, std::string where) { steps_.push_back({std::move(step), std::move(where)}); }
+  /// How many steps were added; with none the text stays as it is.
   std::size_t num_steps() const { return steps_.size(); }
   /// The text, which is UTF-8, after all steps; so is the result. Throws `Error` (exit code 2) where a step goes beyond
   /// `GrowthLimit`.

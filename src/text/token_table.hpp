@@ -26,6 +26,7 @@ class TokenTable {
 
   /// Adds a token; false, and nothing is added, where the text or the number has another.
   bool add(const std::string& text, std::uint32_t id);
+  /// Number of the token with this text; nothing where no token has it.
   std::optional<std::uint32_t> id(std::string_view text) const;
   /// The text of a token; null where there is none of the number.
   const std::string* text(std::uint32_t id) const;

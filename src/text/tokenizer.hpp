@@ -50,6 +50,7 @@ class Tokenizer {
   std::map<std::uint32_t, std::string> tokens() const;
   /// The tokens that stand in front of a text and behind it (the post-processor: `<s>`, `</s>`).
   const std::vector<std::uint32_t>& prefix() const;
+  /// Tokens that stand behind a text; empty where the tokenizer puts none there.
   const std::vector<std::uint32_t>& suffix() const;
   /// How a sequence is made of two texts (the post-processor: `[CLS] A [SEP] B [SEP]`), each once. Empty where the file
   /// says it in a way that is not known here.

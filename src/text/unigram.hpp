@@ -27,6 +27,7 @@ class UnigramModel {
 
   /// Appends the tokens of a word that is UTF-8. Neighbouring unknown characters are one unknown token.
   void append(std::string_view word, std::vector<std::uint32_t>& out) const;
+  /// All tokens of the model, by text and by number.
   const TokenTable& tokens() const { return tokens_; }
 
  private:

@@ -27,6 +27,7 @@ class WordPieceModel {
 
   /// Appends the tokens of a word that is UTF-8.
   void append(std::string_view word, std::vector<std::uint32_t>& out) const;
+  /// All tokens of the model, by text and by number.
   const TokenTable& tokens() const { return tokens_; }
 
  private:

@@ -44,7 +44,9 @@ class ConfigJson {
                     std::int64_t most = std::numeric_limits<std::int32_t>::max()) const;
   /// A finite number.
   double number(const std::string& key, std::optional<double> fallback = std::nullopt) const;
+  /// True or false; `fallback` where the key is left out.
   bool boolean(const std::string& key, std::optional<bool> fallback = std::nullopt) const;
+  /// A string; `fallback` where the key is left out.
   std::string text(const std::string& key, std::optional<std::string> fallback = std::nullopt) const;
   /// A list of texts, as `layer_types`; none where the key is left out.
   std::vector<std::string> texts(const std::string& key) const;

@@ -15,6 +15,7 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderEvents(std::string path) : path_(std::move(path)) {}
 
+  /// Hands over the tensors in the order of the header; call once, when all of it has been parsed.
   std::vector<StoredTensor> take_tensors() { return std::move(tensors_); }
 
   bool null() override { unexpected("null"); }

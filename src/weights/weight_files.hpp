@@ -27,9 +27,11 @@ class WeightFiles {
   /// throw `Error` (exit code 2) with file, tensor, reason and what to do.
   explicit WeightFiles(const std::string& folder);
 
+  /// The folder as it was given.
   const std::string& folder() const { return folder_; }
   /// All tensors of all files, by name.
   const std::vector<WeightTensor>& tensors() const { return tensors_; }
+  /// Whether one of the files has a tensor of this name.
   bool has(const std::string& name) const { return places_.count(name) == 1; }
   /// The tensor of this name; one that is not there throws `Error` (exit code 2) with the nearest name that is.
   const WeightTensor& tensor(const std::string& name) const;

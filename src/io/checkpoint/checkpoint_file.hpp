@@ -21,10 +21,13 @@ struct CheckpointDataset {
   std::int64_t offset = 0;          ///< of the first byte in the file
   std::vector<std::uint64_t> digests;
 
+  /// Product of the extents; 1 of a scalar.
   std::int64_t num_elements() const;
+  /// Blocks of `checkpoint_block_elements` elements; the last one may have fewer.
   int num_blocks() const;
   /// Elements of the flattened dataset.
   Interval block(int index) const;
+  /// Byte of the file at which a block begins.
   std::int64_t block_offset(int index) const;
 };
 

@@ -16,6 +16,7 @@ class CheckpointFolder {
   /// `run` is the run directory; nothing is made there.
   explicit CheckpointFolder(const std::string& run);
 
+  /// Path that the whole checkpoint of a step has, whether or not there is one.
   std::string file(std::int64_t step) const;
   /// Where the checkpoint of a step is written before it gets its name.
   std::string partial_file(std::int64_t step) const;

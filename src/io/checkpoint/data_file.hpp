@@ -20,9 +20,11 @@ class DataFile {
 
   /// `what` names the part for messages.
   void write(std::int64_t offset, const void* data, std::size_t bytes, const std::string& what);
+  /// Reads so many bytes from byte `offset` on; a file that ends before they do is a failure.
   void read(std::int64_t offset, void* data, std::size_t bytes, const std::string& what) const;
   /// Brings what was written to the disk.
   void sync();
+  /// Bytes of the file as it is now.
   std::int64_t size() const;
 
  private:

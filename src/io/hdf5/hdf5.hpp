@@ -16,6 +16,7 @@ class Hdf5Failure : public std::runtime_error {
  public:
   Hdf5Failure(const std::string& action, const std::string& reason)
       : std::runtime_error(action + " failed: " + reason), reason_(reason) {}
+  /// Why it failed, without what was tried.
   const std::string& reason() const { return reason_; }
 
  private:
@@ -27,6 +28,7 @@ class Hdf5Mismatch : public Hdf5Failure {
  public:
   Hdf5Mismatch(const std::string& name, const std::string& reason)
       : Hdf5Failure("reading " + name, reason), name_(name) {}
+  /// Name of the dataset or attribute.
   const std::string& name() const { return name_; }
 
  private:
@@ -68,7 +70,9 @@ class Hdf5Handle {
   Hdf5Handle(const Hdf5Handle&) = delete;
   Hdf5Handle& operator=(const Hdf5Handle&) = delete;
 
+  /// The identifier for calls of HDF5; it stays this object's. H5I_INVALID_HID where there is none.
   hid_t get() const { return id_; }
+  /// Whether there is an identifier, so that something is open.
   explicit operator bool() const { return id_ >= 0; }
   /// Closes now; false where HDF5 could not, which loses data not yet flushed.
   bool close() noexcept;

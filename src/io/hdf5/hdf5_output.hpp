@@ -17,9 +17,12 @@ class Hdf5Output {
   /// Creates the file (`mode` is H5F_ACC_EXCL or H5F_ACC_TRUNC) or opens it (H5F_ACC_RDWR). `access` are access
   /// properties; they get the driver that does this. Throws `Hdf5Failure`.
   void open(const std::string& path, unsigned mode, const Hdf5Handle& access);
+  /// Whether there is an open file: from `open` on until `close`.
   bool is_open() const { return static_cast<bool>(file_); }
 
+  /// The open file, which this closes.
   const Hdf5Handle& handle() const { return file_; }
+  /// HDF5's identifier of the open file, which this closes.
   hid_t get() const { return file_.get(); }
   /// The `errno` of the first thing that the system has refused; 0: nothing.
   int error() const { return *error_; }

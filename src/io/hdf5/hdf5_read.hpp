@@ -47,8 +47,11 @@ class Hdf5Array {
   /// are others, `Hdf5Failure` where it cannot be read.
   Hdf5Array(Place place, const Hdf5Handle& parent, const std::string& name, const Hdf5Expected& expected);
 
+  /// The open dataset or attribute, which this closes.
   const Hdf5Handle& handle() const { return handle_; }
+  /// Extents as the file has them; none of a single value.
   const std::vector<std::int64_t>& shape() const { return shape_; }
+  /// Product of the extents; 1 of a single value.
   std::int64_t num_elements() const { return num_elements_; }
 
   /// All values, converted to a type of the kind that was expected. Throws `Hdf5Failure`.

@@ -32,6 +32,7 @@ class Series {
   /// Appends a row, or several one behind the other, and flushes them, so that a reader sees them and a kill does not
   /// lose them. Throws `Hdf5Failure`.
   void append(std::span<const std::int64_t> rows);
+  /// Appends rows of real numbers, one or several. Throws `Hdf5Failure`.
   void append(std::span<const double> rows);
 
  private:

@@ -70,6 +70,7 @@ class MetricsFile {
   /// Appends to /drift; the same rules.
   bool append_drift(std::int64_t step, std::int64_t rank, double factor);
 
+  /// Whether rows are still written: false for good after one that could not be.
   bool writes() const { return writes_; }
 
  private:

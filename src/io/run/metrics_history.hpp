@@ -12,6 +12,7 @@ struct ExpertColumns {
   std::vector<std::string> layers;  ///< names of those with experts; none: there is no such group
   std::int64_t experts = 0;         ///< of each of them
 
+  /// Columns of a row: one for each expert of each layer that has them.
   std::int64_t size() const { return static_cast<std::int64_t>(layers.size()) * experts; }
   bool operator==(const ExpertColumns&) const = default;
 };

@@ -34,6 +34,7 @@ class RunDirectory {
   /// Lets OUTPUT/JOB/latest lead to it, where the file system has links; something else of that name stays.
   void name_latest() const;
 
+  /// Path of the folder.
   const std::string& path() const { return path_; }
   /// The path of a file in it.
   std::string file(const std::string& name) const { return path_ + "/" + name; }

@@ -15,6 +15,7 @@ struct ImageAugmentation {
   bool flip = false;
   std::uint64_t seed = 0;
 
+  /// Whether images are changed at all.
   bool changes() const { return crop_padding > 0 || flip; }
   /// Writes sample `number` of the training from an image; both are (channel, row, column) and apart.
   void apply(const ImageShape& shape, std::int64_t number, const float* pixels, float* changed) const;

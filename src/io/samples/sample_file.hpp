@@ -28,6 +28,7 @@ class SampleFile {
   SampleFile(std::string path, std::string source)
       : path_(std::move(path)), source_(std::move(source)), stamp_(path_) {}
 
+  /// The path as it was given.
   const std::string& path() const { return path_; }
   /// The file as one of tokens, of which `tokenizer` is the digest.
   TokenOrigin origin(std::uint64_t tokenizer) const { return {path_, tokenizer, source_}; }

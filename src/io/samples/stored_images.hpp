@@ -21,6 +21,7 @@ class StoredImages {
   void open(const Hdf5Source& source, std::int64_t least);
   /// Throws `Error` (exit code 2) where a pixel is no number, or none of 8 bits.
   void check() const;
+  /// Images in the file; call after `open`.
   std::int64_t count() const { return images_->shape()[0]; }
   /// Pixels (channel, row, column) of an image. Throws `Error` (exit code 4) where the file cannot be read any more.
   std::vector<float> image(std::int64_t index) const;

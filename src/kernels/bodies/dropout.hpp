@@ -18,10 +18,12 @@ struct DropoutBlock {
   std::uint32_t threshold;
   float scale;
 
+  /// Body that drops elements of x (n), to be run for each of `num_blocks` blocks.
   static DropoutBlock of(float* x, std::size_t n, const DropoutMask& mask) {
     return {x, n, mask, static_cast<std::uint32_t>(mask.rate * 4294967296.0),
             static_cast<float>(1.0 / (1.0 - mask.rate))};
   }
+  /// Blocks of four random numbers that elements of x take theirs from.
   std::size_t num_blocks() const { return n == 0 ? 0 : (mask.first + n + 3) / 4 - mask.first / 4; }
 
   PPTRAIN_FUNCTION void operator()(std::size_t block) const {

@@ -15,7 +15,7 @@ struct Rows {
   PPTRAIN_FUNCTION T* row(std::size_t r) const { return data + r * stride; }
 };
 
-/// Those who work on one row together: on the host one thread with vector lanes. A CUDA block offers
+/// Threads that work on one row together: on the host one, with vector lanes. A CUDA block offers
 /// the same members.
 ///
 /// Row bodies are called as body(team, row). Between two calls of `for_each` or a reduction, an

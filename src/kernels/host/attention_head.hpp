@@ -31,6 +31,7 @@ struct SeenKeys {
         causal(form.causal),
         document_begin(form.document_begin == nullptr ? nullptr : form.document_begin + sample * length) {}
 
+  /// The first key that a query sees, by the window and its document.
   std::size_t first_of(std::size_t query) const {
     const std::size_t of_window = window == 0 || query < window ? 0 : query + 1 - window;
     if (document_begin == nullptr) return of_window;

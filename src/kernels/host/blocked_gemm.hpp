@@ -9,6 +9,8 @@ namespace pptrain::kernels {
 /// 12 MiB that lives as long as this object.
 class BlockedGemm {
  public:
+  /// C = op(A) op(B) as in `Gemm::multiply`. Of the options `accumulate` and `bias` count, the others are left to the
+  /// caller.
   void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                 const GemmOptions& options);
 

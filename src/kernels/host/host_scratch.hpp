@@ -16,6 +16,7 @@ class HostScratch {
   T* take(std::size_t n) {
     return static_cast<T*>(take_bytes(n * sizeof(T)));
   }
+  /// Bytes on a cache line, not initialised, until the next call. Throws std::bad_alloc.
   void* take_bytes(std::size_t bytes) {
     if (bytes > bytes_) {
       data_.reset();

@@ -7,7 +7,7 @@
 namespace pptrain::kernels {
 
 /// Products by oneDNN's matmul primitives, made once per shape, strides, types and options and kept.
-/// They serve bf16 where the processor multiplies it in hardware; f32 runs everywhere. Products
+/// oneDNN's products serve bf16 where the processor multiplies it in hardware; f32 runs everywhere. Products
 /// without terms or elements are not for them. Null where oneDNN is missing.
 std::unique_ptr<Gemm> make_onednn_matmul();
 

@@ -17,6 +17,7 @@ struct EncoderShape {
   double deviation = 0.02;
   NormForm norm = {NormKind::layer, 1e-12F, false};
 
+  /// What crosses from block to block: a row of `hidden` columns for each position.
   Port stream() const { return {tokens, hidden}; }
 };
 

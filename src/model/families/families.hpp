@@ -22,6 +22,8 @@ struct FamilyOptions {
 struct Family {
   const char* type;
   const char* architecture;  ///< transformers' class with the head that pptrain trains; "": transformers has none
+  /// Makes the chain. Throws `Error` (exit code 2) for values that the family cannot follow; `build_family` looks for
+  /// keys that were not asked for.
   Model (*build)(const ConfigJson& config, const FamilyOptions& options);
   /// Ends of names of tensors that checkpoints hold and no computation needs.
   std::vector<std::string> not_needed = {};

@@ -38,6 +38,7 @@ class WorkBuilder {
   void product(const Product& product);
   /// The gradient of the input of the last product is not asked for.
   void without_input_gradient() { work_.backward_input.pop_back(); }
+  /// One kernel in each of F and B, unless it has no launches there.
   void elementwise(const Elementwise& work);
   /// Attention of `tokens` positions to `keys` of them, or of others, tile by tile, without projections; for
   /// `sequences` of such positions in a sample.
@@ -46,11 +47,16 @@ class WorkBuilder {
   void embedding(double tokens, double columns);
   /// The loss over `classes` of each of `rows` vectors, in fp32 whatever the precision, its classes divided.
   void loss(double rows, double classes);
+  /// Adds a kernel to F.
   void forward(const Kernel& kernel) { work_.forward.push_back(kernel); }
+  /// Adds a kernel to B.
   void backward_input(const Kernel& kernel) { work_.backward_input.push_back(kernel); }
+  /// Adds a kernel to W.
   void backward_weight(const Kernel& kernel) { work_.backward_weight.push_back(kernel); }
 
+  /// Bytes of an element, as the constructor was told.
   double element_bytes() const { return element_bytes_; }
+  /// Gives up the work that has been collected, at the end.
   Work take() { return std::move(work_); }
 
  private:

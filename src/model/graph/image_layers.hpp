@@ -14,6 +14,7 @@ struct FeatureMap {
   std::int64_t side = 0;
   std::int64_t channels = 0;
 
+  /// The map as it crosses to the next layer: a row for each pixel, a column for each channel.
   Port port() const { return {side * side, channels}; }
   /// A square window over it; whether it fits is for the caller to ask (`Window::fits`).
   Window window(std::int64_t kernel, std::int64_t stride, std::int64_t padding) const {

@@ -17,7 +17,9 @@ class BufferStore {
   /// Allocates after the last `add`; all are 0. The arena must outlive the store.
   void allocate(Arena& arena);
 
+  /// Buffers in the order in which they were registered.
   const std::vector<ParameterSpec>& specs() const { return specs_; }
+  /// Values of `specs()[index]` in the memory of the device, once allocated.
   float* values(std::size_t index) const { return values_.f32() + offsets_[index]; }
   /// The values of a name that was registered.
   float* values(const std::string& name) const;

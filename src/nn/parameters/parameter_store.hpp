@@ -24,7 +24,9 @@ struct LocalParameter {
   std::size_t offset = 0;         ///< of the first element in the store
   std::size_t unit = 0;           ///< the layer it was registered for
   std::size_t among_vectors = 0;  ///< offset of a vector in an array of nothing but vectors
+  /// Elements of the shard.
   std::size_t size() const { return rows * columns; }
+  /// Whether the parameter has one dimension, as biases and gains do.
   bool is_vector() const { return spec.shape.size() == 1; }
 };
 
@@ -44,8 +46,11 @@ struct ReplicaSharding {
   /// The slice of each, as an interval of a whole that ends with the last one; empty: equal ones.
   std::vector<Interval> slices = {};
 
+  /// Whether a replica keeps the optimizer state of its own slices alone.
   bool shards_optimizer() const { return zero_stage >= 1 && replicas > 1; }
+  /// Whether a replica keeps the summed gradients of its own slices alone.
   bool shards_gradients() const { return zero_stage >= 2 && replicas > 1; }
+  /// Whether a replica keeps the weights of its own slices alone, and gathers others when they are needed.
   bool shards_weights() const { return zero_stage >= 3 && replicas > 1; }
 };
 
@@ -84,15 +89,19 @@ class ParameterStore {
   /// The same of a model that is only computed forward: there is no room for gradients.
   void allocate_weights(Arena& arena, Kernels& kernels, DType compute_type);
 
+  /// What the device holds, by the index that `add` returned.
   const std::vector<LocalParameter>& parameters() const { return parameters_; }
   /// What layers keep beside parameters; replicas and members do not divide it.
   BufferStore& buffers() { return buffers_; }
   const BufferStore& buffers() const { return buffers_; }
   /// Index of a parameter by name; nothing when the device does not hold it.
   std::optional<std::size_t> find(const std::string& name) const;
+  /// The sharding that `allocate` was told; nothing is divided before.
   const ReplicaSharding& sharding() const { return sharding_; }
 
+  /// Units so far, numbered from 0 in the order of `start_unit`.
   std::size_t num_units() const { return units_.size(); }
+  /// The chunk that `start_unit` was told.
   ChunkId chunk_of(std::size_t unit) const { return units_[unit].chunk; }
   std::size_t unit_size(std::size_t unit) const { return units_[unit].end - units_[unit].begin; }  ///< padding included
   const std::vector<Interval>& slices(std::size_t unit) const { return units_[unit].slices; }      ///< by replica
@@ -104,6 +113,7 @@ class ParameterStore {
   float* weight(std::size_t index) const;
   Matrix weight_matrix(std::size_t index) const;   ///< fp32
   Matrix compute_matrix(std::size_t index) const;  ///< of the compute type
+  /// Weights of the whole unit, `unit_size` values; null while it is divided and not gathered. Does not wait.
   float* unit_weights(std::size_t unit) const { return units_[unit].weights; }
 
   /// Layers of this chunk add to gradients from now on. What another chunk than its unit's gives a parameter that both
@@ -114,9 +124,13 @@ class ParameterStore {
   /// Gradients are not cleared: the first contribution of a step overwrites. Returns whether this
   /// gradient already holds something, so that a product must accumulate.
   bool accumulates(std::size_t index);
+  /// Place to which layers of the entered chunk add a gradient, fp32 and of the local shape; `accumulates` says whether
+  /// it holds something.
   Matrix gradient_matrix(std::size_t index);
   /// For kernels that always add: cleared on first use in a step.
   float* adding(std::size_t index);
+  /// Gradients of the whole unit, `unit_size` values. Where gradients are divided, room is made if need be, and those
+  /// of vectors lie elsewhere until `take_gradients`.
   float* unit_gradients(std::size_t unit) { return whole_gradients(units_[unit]); }
   /// The place of a parameter's gradient among those of its unit, where sums over the replicas lie.
   Matrix gradient_in_unit(std::size_t index);
@@ -125,10 +139,10 @@ class ParameterStore {
 
   /// Divided weights: room for a whole unit with this replica's slice in it, before the others' slices come ...
   void begin_gather(std::size_t unit);
-  float* gathered_weights(std::size_t unit) const { return units_[unit].whole_weights.f32(); }
+  float* gathered_weights(std::size_t unit) const { return units_[unit].whole_weights.f32(); }  ///< the room
   /// ... what follows when they have come, and the end of it.
   void end_gather(std::size_t unit);
-  void drop_weights(std::size_t unit);
+  void drop_weights(std::size_t unit);  ///< gives the room back to the arena
 
   /// Whether a sum over the replicas of `which` gradients of a unit takes the parameter's.
   bool is_among(const LocalParameter& parameter, std::size_t unit, UnitGradients which) const {
@@ -138,10 +152,12 @@ class ParameterStore {
   /// go with the last ones of a step alone: B of other micro-batches may have added to theirs since, or not, as the
   /// order of tasks has it, and sums must not depend on that order.
   bool has_gradients(std::size_t unit, UnitGradients which) const;
+  /// Gradients of the whole unit, of which those of `which` are valid; in the store they count as empty then.
   Tensor take_gradients(std::size_t unit, UnitGradients which = UnitGradients::all);
   /// Adds this replica's slice of a unit's summed gradients, or sets it.
   void add_own_gradients(std::size_t unit, const float* slice);
   void set_own_gradients(std::size_t unit, const float* slice);
+  /// This replica's slice of the unit's gradients, where they are divided.
   float* own_gradients(std::size_t unit) const { return gradients_.f32() + units_[unit].own_offset; }
 
   /// The other replicas' slices of a unit are on their way: `arrive` is called before any of its weights is read.
@@ -149,6 +165,7 @@ class ParameterStore {
 
   /// Brings the 16-bit copies up to date with the weights, where both are whole.
   void refresh_copies();
+  /// Brings the copies of one unit up to date.
   void refresh_copies(std::size_t unit);
 
   /// Copies n elements within the device's memory.
@@ -173,6 +190,7 @@ class ParameterStore {
     Tensor whole_weights;                  ///< of divided weights
     Tensor whole_copies;                   ///< likewise
     Tensor whole_gradients;                ///< of divided gradients
+    /// This replica's slice, counted within the unit.
     Interval own(const ReplicaSharding& sharding) const { return slices[static_cast<std::size_t>(sharding.replica)]; }
   };
 

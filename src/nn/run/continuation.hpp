@@ -40,9 +40,11 @@ class Continuation {
   void restart() { where_.first = 0; }
 
   std::size_t length() const { return where_.first; }  ///< tokens that were read
+  /// Tokens that a text may have, as the constructor was told.
   std::size_t places() const { return where_.capacity; }
   /// The token that the processes with logits have chosen; what the others give does not count.
   std::uint32_t agree(std::uint32_t token) { return team_.agree(token); }
+  /// Logits that are computed for a token.
   std::size_t vocabulary() const { return static_cast<std::size_t>(model_.sample.classes); }
 
  private:

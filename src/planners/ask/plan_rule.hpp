@@ -13,7 +13,7 @@ namespace pptrain {
 class PlanRule {
  public:
   virtual ~PlanRule() = default;
-  virtual const TrainerKind& trainer() const = 0;
+  virtual const TrainerKind& trainer() const = 0;  ///< the trainer that is to run the plans
   /// Whether the trainer runs the plan, which is valid for the instance.
   virtual bool allows(const Instance& instance, const Plan& plan) const = 0;
   /// Whether the trainer divides the layers over so many members of a tensor-parallel group.

@@ -35,15 +35,19 @@ struct SearchSpace {
   /// Who is told how far the search is; null: nobody.
   SearchProgress* progress = nullptr;
 
+  /// Tells `progress`, if any, what is done from here on: "asking alpa".
   void tell_asks(const std::string& planner) const {
     if (progress != nullptr) progress->asks(planner);
   }
+  /// Tells `progress`, if any, that so many more candidates were looked at.
   void tell_examined(std::int64_t more) const {
     if (progress != nullptr) progress->examined(more);
   }
+  /// Tells `progress`, if any, of a plan that takes so many seconds; only the least counts.
   void tell_found(double iteration_seconds) const {
     if (progress != nullptr) progress->found(iteration_seconds);
   }
+  /// Tells `progress`, if any, that another form judges plans from here on, so that times before no longer count.
   void tell_judges_anew() const {
     if (progress != nullptr) progress->judges_anew();
   }

@@ -47,7 +47,9 @@ struct Restrictions {
   /// Place of each of these keys in messages ("data" -> "x.toml:12"), where it is known.
   std::map<std::string, std::string> places;
 
+  /// Whether whole experts are asked for in place of columns of each; false where `auto` chooses.
   bool has_whole_experts() const { return experts == Experts::whole || experts == Experts::sent; }
+  /// Whether replicas may divide the experts of a layer and send rows to one another.
   bool may_send_rows() const { return experts == Experts::sent || experts == Experts::chosen; }
   /// Whether replicas and members are to have equal shares.
   bool shares_evenly() const { return uniform || rule; }

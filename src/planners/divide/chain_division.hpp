@@ -26,7 +26,7 @@ class ChainProblem {
 
   int num_stages() const { return static_cast<int>(stages_.size()); }
   int num_layers() const { return num_layers_; }
-  const ChainStage& stage(int i) const { return stages_[i]; }
+  const ChainStage& stage(int i) const { return stages_[i]; }  ///< stage i in layer order, from 0
   /// Eq. 4 for its number of micro-batches.
   const PipelineForm& form() const { return form_; }
   /// e_i of the cut behind stage i and layer `end` - 1; 0 behind the last stage.
@@ -37,6 +37,7 @@ class ChainProblem {
     double sum = 0.0;      ///< of t_i and e_i
     double slowest = 0.0;  ///< t_i
   };
+  /// Bounds, in seconds, for stages [0, stage) with layers [0, layer), with the cuts behind each of them.
   Least least_before(int stage, int layer) const { return least_[stage][layer]; }
   /// No division of the layers takes less.
   double lower_bound() const;

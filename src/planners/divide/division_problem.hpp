@@ -39,12 +39,14 @@ class DivisionProblem {
   /// Eq. 4 for its number of micro-batches.
   const PipelineForm& form() const { return form_; }
 
+  /// t_i: F + B + W of one micro-batch on the slowest replica, in seconds, with what ZeRO stage 3 gathers.
   double stage_seconds(int stage, int begin, int end) const {
     const Kind& kind = this->kind(stage);
     double slowest = 0.0;
     for (const double* total : kind.totals) slowest = std::max(slowest, total[end] - total[begin]);
     return slowest + largest(kind.gathers, parameters(begin, end));
   }
+  /// Seconds of the gradient all-reduce of the shard that takes longest.
   double gradient_seconds(int stage, int begin, int end) const {
     return largest(kind(stage).gradients, parameters(begin, end));
   }
@@ -55,8 +57,9 @@ class DivisionProblem {
     return kind(stage).model_bytes * (parameters_[end] - parameters_[begin]) / tensor_ +
            samples_ * (stages_[stage].in_flight * (stored_[end] - stored_[begin])) + workspace_;
   }
-  /// Those that its smallest device has.
+  /// Bytes that the smallest device of a stage has.
   double memory(int stage) const { return kind(stage).memory; }
+  /// Whether the smallest device of the stage has room for these layers.
   bool fits(int stage, int begin, int end) const { return memory_need(stage, begin, end) <= memory(stage); }
 
   /// Stage `stage` with these layers and the cut behind it.
@@ -66,18 +69,23 @@ class DivisionProblem {
   }
   /// Eq. 4 of a division.
   double iteration_seconds(const std::vector<Interval>& layers) const;
+  /// Whether every stage fits; `layers`: of each stage in order.
   bool fits(const std::vector<Interval>& layers) const;
 
   /// Stages that cost the same but for the micro-batches in flight are of one kind.
   int num_kinds() const { return static_cast<int>(kinds_.size()); }
+  /// Stages of one kind.
   int num_stages_of(int kind) const { return kinds_[kind].num_stages; }
   /// A stage of the kind takes no less for its layers than the difference of these, of the first l layers,
   /// and the time beside that does not depend on its layers.
   const std::vector<double>& least_seconds(int kind) const { return kinds_[kind].least_seconds; }
+  /// Seconds that a stage of the kind takes at least beside `least_seconds`, whatever its layers.
   double least_seconds_beside(int kind) const { return kinds_[kind].least_beside; }
+  /// Seconds of the cut behind a stage of the kind, at least.
   double least_cut_seconds(int kind) const { return kinds_[kind].least_cut; }
   /// All-reduce of the gradients of as many parameters.
   double gradient_seconds_of(int kind, double parameters) const { return largest(kinds_[kind].gradients, parameters); }
+  /// Parameters of layers [begin, end), of all tensor-parallel members together.
   double parameters(int begin, int end) const { return parameters_[end] - parameters_[begin]; }
 
  private:

@@ -17,10 +17,12 @@ class GridProblems {
   explicit GridProblems(const SearchSpace& space)
       : space_(space), sums_(space.instance), modes_(modes_of(space.restrictions)) {}
 
-  const SearchSpace& space() const { return space_; }
+  const SearchSpace& space() const { return space_; }  ///< the space given to the constructor
+  /// The default placement of a grid, made once for each; valid as long as this is.
   const GridLayout& layout(const Grid& grid);
   /// The problem of a grid in the default placement, which is valid as long as this is.
   DivisionProblem problem(const Grid& grid, std::int64_t samples) { return problem(layout(grid), samples); }
+  /// The problem of a grid in any placement, valid as long as this is; `samples`: on the replica that has most.
   DivisionProblem problem(const GridLayout& layout, std::int64_t samples) {
     const std::int64_t micro_batch =
         micro_batch_of(layout.grid, samples, space_.instance.global_batch_size, space_.restrictions);
@@ -51,7 +53,9 @@ Overrun overrun_of(const SearchSpace& space, const Grid& grid, const DivisionPro
 /// The overrun that comes nearest to fitting stands for all.
 class NearestOverrun {
  public:
+  /// Keeps the overrun if its fullest device is less full than that of all before.
   void offer(const Overrun& overrun);
+  /// Whether any overrun was offered.
   bool any() const { return use_ < std::numeric_limits<double>::infinity(); }
   /// The nearest overrun as text, with its grid.
   const std::string& text() const { return text_; }

@@ -11,6 +11,7 @@ namespace pptrain {
 /// Keeps of plans that do not fit the one whose fullest device is least full, to say by how much nothing fits.
 class LeastOverrun {
  public:
+  /// Keeps the plan if its fullest device is less full than that of all before, by `memory_bytes`.
   void take(const Instance& instance, const Plan& plan);
   /// The same where `need` says the bytes that each device of the cluster needs.
   void take(const Instance& instance, const Plan& plan, const std::vector<double>& need);

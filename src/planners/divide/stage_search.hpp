@@ -27,7 +27,9 @@ struct StageMove {
 class DeviceStates {
  public:
   virtual ~DeviceStates() = default;
+  /// Devices that a move gives to a stage, by `StageMove::mesh`.
   virtual const StageMesh& mesh(int index) const = 0;
+  /// Meshes are numbered from 0 to this - 1.
   virtual int num_meshes() const = 0;
   /// What the stage before those of the state can be given, as the first one if `last` is false.
   virtual const std::vector<StageMove>& moves(int state) = 0;
@@ -71,6 +73,7 @@ class StageSearch {
   std::optional<StageChain> search(std::int64_t micro_batch, double limit);
   /// Whether the last search was ended by the stop.
   bool stopped() const { return stopped_; }
+  /// Stages that were put before chains of others, over all searches.
   std::int64_t num_examined() const { return num_examined_; }
 
   /// The chain as a plan.

@@ -17,9 +17,11 @@ class StageWindows {
   int num_layers() const { return layers_; }
   /// Layers at which the stage may begin: every earlier and later stage is left one at least.
   int first_begin(int stage) const { return stage; }
+  /// The last such layer; `first_begin` is the first one.
   int last_begin(int stage) const { return stage == 0 ? 0 : layers_ - (stages_ - stage); }
   /// Ends of the stage that begins there: none where the first is above the last.
   int first_end(int stage, int begin) const { return stage + 1 == stages_ ? layers_ : begin + 1; }
+  /// The largest end within caps and memory, below `first_end` where the stage cannot begin there.
   int last_end(int stage, int begin) const { return last_ends_[stage * layers_ + begin]; }
 
  private:
@@ -36,6 +38,7 @@ class LeastSums {
 
   /// The sum of the first `stages` stages with the first `layers` layers; infinite where there is no way.
   double of(int stages, int layers) const { return sums_[stages * (windows_.num_layers() + 1) + layers]; }
+  /// Seconds of t_i and e_i of the best whole division; infinite where the windows leave none or the stop came first.
   double total() const { return of(windows_.num_stages(), windows_.num_layers()); }
   /// A division with that total, which must be finite.
   std::vector<Interval> division() const;

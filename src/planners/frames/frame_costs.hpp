@@ -22,6 +22,7 @@ struct StageKind {
     double per_byte = 0.0;
     double latency = 0.0;
     double shared_per_byte = 0.0;
+    /// Seconds of the collective over `bytes` of one member; 0 for none.
     double seconds(double bytes) const {
       return bytes > 0.0 ? std::max(per_byte * bytes + latency, shared_per_byte * bytes) : 0.0;
     }
@@ -60,11 +61,13 @@ class FrameCosts {
              const FrameCosts* other = nullptr, Shares shares = Shares::balanced);
 
   const Instance& instance() const { return instance_; }
-  const PlacedShape& placed() const { return placed_; }
-  const LayerSums& sums() const { return sums_; }
-  const FrameTables& tables() const { return tables_; }
-  std::int64_t micro_batch() const { return micro_batch_; }
+  const PlacedShape& placed() const { return placed_; }      ///< the stages on their devices
+  const LayerSums& sums() const { return sums_; }            ///< times and sizes of runs of layers, those of `tables`
+  const FrameTables& tables() const { return tables_; }      ///< what all frames of the search share
+  std::int64_t micro_batch() const { return micro_batch_; }  ///< samples, of all replicas of a stage together
+  /// Micro-batches of one iteration.
   std::int64_t micro_batches() const { return instance_.global_batch_size / micro_batch_; }
+  /// Costs of a stage, which stages with the same `PlacedShape::layout_of` share.
   const StageKind& kind(int stage) const { return kinds_[static_cast<std::size_t>(placed_.layout_of(stage))]; }
   /// The samples of each replica of a stage.
   const std::vector<Interval>& samples(int stage) const {

@@ -34,6 +34,7 @@ class FrameDivider {
 
   /// Divisions for the first schedule, or for all others, with as little that saves memory as fits by the closed form.
   std::vector<FrameDivision> first();
+  /// Divisions for every schedule but the first, made as `first` makes them.
   std::vector<FrameDivision> others();
   /// Divisions that save more memory than one that did not fit in the simulator.
   std::vector<FrameDivision> after(const FrameDivision& refused);
@@ -41,6 +42,7 @@ class FrameDivider {
   /// The division that comes nearest to fitting, where one does not, and what its fullest device needs more than it
   /// has, as a part of that.
   const std::optional<FrameDivision>& nearest() const { return nearest_; }
+  /// What `nearest` lacks, as a part of the memory; infinite without it.
   double least_overrun() const { return least_overrun_; }
   /// What the divisions cost, in simulated tasks.
   double work() const { return work_; }

@@ -24,6 +24,7 @@ struct WaitingFrame {
   int index = 0;  ///< of the shape, or of the costs
   FrameDivision division = {};
   bool told = false;  ///< whether a frame that is like it says what it may take
+  /// Whether `other` leaves the queue first.
   bool operator>(const WaitingFrame& other) const {
     return estimate != other.estimate ? estimate > other.estimate : number > other.number;
   }
@@ -39,8 +40,10 @@ class FrameQueue {
  public:
   /// Frames whose bound is `limit` seconds or more are dropped.
   explicit FrameQueue(double limit) : limit_(limit) {}
+  /// Drops frames, also those in the queue, whose bound is this many seconds or more.
   void set_limit(double limit) { limit_ = limit; }
 
+  /// Adds a frame unless its bound is the limit or more; divisions and `others` may wait for a `tell` or `release`.
   void push(WaitingFrame waiting);
   /// Whether anything is left that may be better.
   bool any_left();

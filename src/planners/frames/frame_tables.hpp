@@ -19,7 +19,7 @@ struct HeldSums {
 class FrameTables {
  public:
   explicit FrameTables(const Instance& instance);
-  LayerSums& sums() { return sums_; }
+  LayerSums& sums() { return sums_; }  ///< times and sizes of runs of layers; the object owns them
   /// Seconds of W of the first l layers on the slowest member of a replica like `group`; stays valid.
   const std::vector<double>& weight_seconds(const ReplicaGroup& group, int tensor_parallel);
   /// Seconds of the optimizer step over the first l layers on a device of the kind; stays valid.

@@ -35,6 +35,7 @@ class LocalSearch {
   /// The plans from which `improve` looked for steps, the given one first.
   const std::vector<Plan>& path() const { return path_; }
 
+  /// Simulations that `improve` has asked for in all, with those that the simulator remembered.
   std::int64_t num_simulated() const { return num_simulated_; }
   /// Whether no step helps any more, rather than that the work or the time was spent.
   bool complete() const { return complete_; }
@@ -44,7 +45,7 @@ class LocalSearch {
  private:
   /// Steps that are judged alike.
   struct Steps {
-    std::vector<Plan> (*of)(const SearchSpace&, const Plan&);
+    std::vector<Plan> (*of)(const SearchSpace&, const Plan&);  ///< plans that are one step from a plan
     /// A step is worth an order of its own that takes, in the order of the plan before it, less than this times the
     /// seconds of that plan; infinite: that is not looked at.
     double most_in_order;

@@ -13,16 +13,21 @@ class PlacedShape {
  public:
   PlacedShape(const Instance& instance, std::vector<Mesh> meshes, ZeroGroup zero_group);
 
-  ZeroGroup zero_group() const { return zero_group_; }
+  ZeroGroup zero_group() const { return zero_group_; }  ///< who divides what ZeRO divides
   int num_stages() const { return static_cast<int>(meshes_.size()); }
-  const std::vector<Mesh>& meshes() const { return meshes_; }
+  const std::vector<Mesh>& meshes() const { return meshes_; }  ///< devices of each stage, a row per replica
+  /// Devices of a stage: a row per replica, a column per tensor-parallel member.
   const Mesh& mesh(int stage) const { return meshes_[static_cast<std::size_t>(stage)]; }
+  /// Replicas of a stage.
   int data(int stage) const { return static_cast<int>(mesh(stage).size()); }
+  /// Tensor-parallel degree of a stage: devices of each replica.
   int tensor(int stage) const { return static_cast<int>(mesh(stage).front().size()); }
-  int most_data() const;
+  int most_data() const;  ///< replicas of the stage that has most
   /// Stages that are alike but for what follows them have one layout.
   int num_layouts() const { return static_cast<int>(layouts_.size()); }
+  /// Layout number `index`, from 0 to `num_layouts()` - 1, without links to a next stage.
   const StageLayout& layout(int index) const { return layouts_[static_cast<std::size_t>(index)]; }
+  /// Number of the layout of a stage.
   int layout_of(int stage) const { return layout_of_[static_cast<std::size_t>(stage)]; }
 
  private:

@@ -19,6 +19,7 @@ class ScheduledCost {
     double seconds = 0.0;
     int slowest = 0;     ///< the stage that decides the time, or that lacks most memory
     double waits = 0.0;  ///< seconds, about, that stages wait for each other because their chunks are unlike
+    /// Whether it is better by more than rounding: by the overrun where either has one, else by seconds and waits.
     bool below(const Cost& other) const {
       constexpr double slack = 1.0 - 1e-9;
       if (overrun > 0.0 || other.overrun > 0.0) return overrun < other.overrun * slack;
@@ -29,12 +30,14 @@ class ScheduledCost {
   /// `costs` must outlive it.
   ScheduledCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes);
 
+  /// Whether each stage holds one chunk.
   bool has_single_chunks() const { return per_stage_ == 1; }
-  int num_chunks() const { return static_cast<int>(stage_of_.size()); }
+  int num_chunks() const { return static_cast<int>(stage_of_.size()); }  ///< chunks of all stages together
   /// Whether the schedule has B and W apart.
   bool splits() const { return split_; }
+  /// Stage that holds a chunk; chunks are numbered from 0 in the order of their layers.
   int stage_of(int chunk) const { return stage_of_[static_cast<std::size_t>(chunk)]; }
-  const FrameCosts& costs() const { return costs_; }
+  const FrameCosts& costs() const { return costs_; }  ///< the costs given to the constructor
 
   /// What the plan takes at least in any order of its schedule. For each stage: the first micro-batch's F on its way
   /// there; all its work, or what ZeRO moves beside that where it is more; then the last micro-batch's B on its way
@@ -75,6 +78,7 @@ class ScheduledCost {
     double update = 0.0;                 ///< seconds of the optimizer step
     double parameters = 0.0;             ///< of one member of a tensor-parallel group
     double least_parameters = infinity;  ///< of the chunk that has fewest
+    /// Adds another chunk of the same stage.
     void add(const Held& other);
   };
   /// What a stage takes, whatever the others do; seconds.
@@ -123,6 +127,7 @@ class ScheduledCost {
   struct BesideState {
     double fixed = 0.0;
     double per_sample = 0.0;
+    /// Bytes where a replica has so many samples of a micro-batch.
     double bytes(double samples) const { return fixed + samples * per_sample; }
   };
   /// Bytes of the state of a parameter.
@@ -168,7 +173,7 @@ class ScheduledCost {
   std::vector<int> stage_of_;                // by chunk
   std::vector<std::vector<int>> chunks_of_;  // by stage
   std::vector<double> in_flight_;            // micro-batches stored, by stage
-  // Of the chunks that were costed last: most divisions differ from the one before in a few.
+  // Costs of the chunks that were costed last: most divisions differ from the one before in a few.
   std::vector<Interval> chunks_;
   std::vector<Held> parts_;        // by chunk
   std::vector<ChunkPass> passes_;  // by chunk, of what `of` was asked for last

@@ -13,7 +13,7 @@ struct StageRun {
   int stages = 1;
   int data = 1;
   int tensor = 1;
-  int devices() const { return stages * data * tensor; }
+  int devices() const { return stages * data * tensor; }  ///< devices of all its stages
 };
 
 /// A shape says which devices of a site form which stages: its runs take them in order. One run is a uniform grid.

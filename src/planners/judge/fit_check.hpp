@@ -19,7 +19,7 @@ class FitCheck : public PlanCheck {
   bool accepts(const Plan& plan) override;
 
   PlanSimulator& simulator() override { return simulator_; }
-  int num_refused() const { return num_refused_; }
+  int num_refused() const { return num_refused_; }  ///< how often `accepts` was false
   /// The most bytes that a device of each kind of the cluster, where a refused plan lacked memory, held beyond what the
   /// closed form says of that plan.
   const std::vector<double>& unforeseen_bytes() const { return unforeseen_; }

@@ -40,11 +40,12 @@ class PlanSimulator {
   explicit PlanSimulator(const Instance& instance, OrderEffort most_effort = OrderEffort::full)
       : instance_(instance), most_effort_(most_effort) {}
 
-  const Instance& instance() const { return instance_; }
+  const Instance& instance() const { return instance_; }  ///< the instance given to the constructor
   /// F and B of every micro-batch and chunk on one device of each class.
   double tasks(const Plan& plan);
   /// Whether the plan is small enough.
   bool can(const Plan& plan);
+  /// Whether the result of the plan is remembered, so that `of` simulates nothing.
   bool is_known(const Plan& plan) const { return known(plan) != nullptr; }
   /// The plan is valid and small enough. One whose schedule splits B and W needs a profile
   /// that does, else `Error` (exit code 2) is thrown.

@@ -15,7 +15,7 @@ namespace pptrain {
 class SampleTimes {
  public:
   explicit SampleTimes(LayerSums& sums) : sums_(sums) {}
-  LayerSums& sums() { return sums_; }
+  LayerSums& sums() { return sums_; }  ///< the sums given to the constructor
 
   /// Replicas of one kind at one degree.
   class Row {
@@ -68,13 +68,15 @@ class BalancedMesh {
   BalancedMesh(const Instance& instance, SampleTimes& times, const StageMesh& mesh, std::int64_t micro_batch,
                const std::vector<StageOption>& options, Shares shares);
 
-  const StageMesh& mesh() const { return by_speed_.mesh(); }
+  const StageMesh& mesh() const { return by_speed_.mesh(); }  ///< the mesh given to the constructor
+  /// Costs with the shares by speed at the whole model, or even ones where these are asked for, whatever the memory.
   const MeshCost& by_speed() const { return by_speed_; }
   /// The fastest way in which the layers fit with so many micro-batches in flight.
   std::optional<StageCost> cost(int begin, int end, double in_flight) const;
   /// No more than the layers take with the shares by speed and any option, whether they fit or not; adds up
   /// over the layers with one option.
   double least_seconds(int begin, int end) const;
+  /// Seconds of the gradient all-reduce of the layers, which is the same for all shares.
   double gradient_seconds(int begin, int end) const { return by_speed_.gradient_seconds(begin, end); }
 
   /// The samples of each replica for exactly these layers; nothing when they do not fit.
@@ -85,6 +87,7 @@ class BalancedMesh {
     int option = 0;
     std::vector<ClassShare> shares;
   };
+  /// The option and the shares that come nearest, for saying by how much nothing fits.
   Tightest tightest(int begin, int end, double in_flight) const;
 
  private:

@@ -22,7 +22,8 @@ bool admit(std::vector<Entry>& frontier, const Label& label, const Covers& cover
 template <class Label>
 class LabelPool {
  public:
-  void clear() { labels_.clear(); }
+  void clear() { labels_.clear(); }  ///< forgets all labels; numbering begins at 0 again
+  /// The reference is valid until a label is added.
   const Label& operator[](int index) const { return labels_[index]; }
   /// The index of a label that is added.
   int add(const Label& label) {

@@ -24,6 +24,7 @@ struct GridLayout {
   Grid grid;
   std::vector<StageLayout> kinds;  ///< distinct ones
   std::vector<int> stage_kinds;    ///< index into `kinds` of each stage
+  /// Layout of stage i, from 0.
   const StageLayout& stage(int i) const { return kinds[stage_kinds[i]]; }
 };
 

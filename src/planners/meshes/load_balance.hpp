@@ -15,6 +15,7 @@ struct LoadClass {
   double bytes_per_unit = 0.0;  ///< what it needs more for each unit
   double memory = 0.0;          ///< what it has
 
+  /// Bytes that a device with so many units needs.
   double need(std::int64_t units) const { return fixed_bytes + bytes_per_unit * static_cast<double>(units); }
 };
 
@@ -22,7 +23,7 @@ struct LoadClass {
 struct ClassShare {
   std::int64_t units = 0;
   int num_more = 0;
-  std::int64_t most() const { return units + (num_more > 0 ? 1 : 0); }
+  std::int64_t most() const { return units + (num_more > 0 ? 1 : 0); }  ///< units of the device that gets most
   bool operator==(const ClassShare&) const = default;
 };
 

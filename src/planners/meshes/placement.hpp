@@ -36,6 +36,7 @@ class DeviceUse {
     int num_nodes = 0;
     int used = 0;  ///< of each node
     int size = 0;  ///< devices of each node
+    /// Devices of each node that are not used.
     int free() const { return size - used; }
   };
 
@@ -45,7 +46,7 @@ class DeviceUse {
   /// Takes `num_devices` devices, which must be free, in order of their numbers.
   std::vector<TakenDevices> take(PlacementPolicy policy, int num_devices);
 
-  int num_free() const { return num_free_; }
+  int num_free() const { return num_free_; }  ///< devices of the cluster that are not used
   /// The runs of nodes, in file order.
   const std::vector<Run>& runs() const { return runs_; }
 

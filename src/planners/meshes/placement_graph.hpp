@@ -45,7 +45,7 @@ class PlacementGraph {
   /// Nothing when there are more than `most_links` pairs of stages that can follow each other.
   static std::optional<PlacementGraph> build(const Cluster& cluster, const PlacementRules& rules, double most_links);
 
-  const std::vector<PlacedStage>& stages() const { return stages_; }
+  const std::vector<PlacedStage>& stages() const { return stages_; }  ///< indexed by `Placement::stage`
   /// How the first stage can be placed.
   const std::vector<Placement>& first() const { return states_.front(); }
   /// How the stage behind a placed one can be placed; not at all where no devices are left.

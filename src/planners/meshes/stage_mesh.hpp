@@ -29,6 +29,7 @@ class StageMesh {
     std::vector<Member> members;  ///< without those that hold no more than another one in no less memory
     int num_rows = 0;
 
+    /// Whether rows of both are equally fast and need equal memory; compares all but `num_rows`.
     bool alike(const RowClass& other) const;
     /// The rows as bearers of load, their memory that of the member that is full first: each member needs
     /// `state` bytes times its load, `fixed` ones and so many for each sample.
@@ -38,21 +39,21 @@ class StageMesh {
   StageMesh(const Cluster& cluster, int tensor_parallel, std::vector<DeviceId> devices,
             Sharding sharding = Sharding::profiled, Shards shards = {});
 
-  int replicas() const { return static_cast<int>(row_class_.size()); }
-  int tensor_parallel() const { return tensor_parallel_; }
-  int num_devices() const { return replicas() * tensor_parallel_; }
-  Sharding sharding() const { return sharding_; }
-  const std::vector<DeviceId>& devices() const { return devices_; }
-  const std::vector<RowClass>& classes() const { return classes_; }
+  int replicas() const { return static_cast<int>(row_class_.size()); }  ///< rows
+  int tensor_parallel() const { return tensor_parallel_; }              ///< devices of each row
+  int num_devices() const { return replicas() * tensor_parallel_; }     ///< devices of all rows
+  Sharding sharding() const { return sharding_; }                       ///< how the members of a row divide layers
+  const std::vector<DeviceId>& devices() const { return devices_; }     ///< row-major: one replica behind the other
+  const std::vector<RowClass>& classes() const { return classes_; }     ///< distinct rows, indexed by `class_of`
   /// Index into `classes` of a row.
   int class_of(int row) const { return row_class_[row]; }
-  const Shards& shards() const { return shards_; }
+  const Shards& shards() const { return shards_; }  ///< intervals of each tensor-parallel member; empty: even ones
   /// Devices that hold the same shard.
   struct ShardGroup {
     Link link;          ///< slowest between two of them
     double load = 1.0;  ///< `member_load`
   };
-  /// Those that differ.
+  /// Groups of the shards that differ.
   const std::vector<ShardGroup>& shard_groups() const { return shard_groups_; }
   /// As a stage with these samples of each replica; its layers are not set.
   Stage stage(const std::vector<Interval>& samples) const;
@@ -80,6 +81,7 @@ struct StageOption {
   bool offload = false;
   bool offload_activations = false;
 
+  /// Sets recomputation, ZeRO stage and what is offloaded; leaves the rest of the stage as it is.
   void apply_to(Stage& stage) const;
 };
 /// What may be offloaded, nothing first.
@@ -87,9 +89,10 @@ struct OffloadChoice {
   bool states = false;
   bool activations = false;
 };
-/// Those that the restrictions allow; nothing but that where a node has no link to its host's memory.
+/// Choices of what is offloaded that the restrictions allow; nothing but that where a node has no link to its host's
+/// memory.
 std::vector<OffloadChoice> offload_choices(const SearchSpace& space);
-/// Those that the restrictions allow, with what is offloaded last.
+/// Memory modes that the restrictions allow, with what is offloaded last.
 std::vector<StageOption> stage_options(const SearchSpace& space);
 
 /// What a mesh costs with one micro-batch size. Costs any layers in constant time.
@@ -102,9 +105,10 @@ class MeshCost {
   MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh, const std::vector<ClassShare>& shares,
            const std::vector<StageOption>& options);
 
-  const StageMesh& mesh() const { return mesh_; }
+  const StageMesh& mesh() const { return mesh_; }  ///< the mesh given to the constructor
+  /// An interval of the micro-batch for each replica.
   const std::vector<Interval>& samples() const { return samples_; }
-  const std::vector<StageOption>& options() const { return options_; }
+  const std::vector<StageOption>& options() const { return options_; }  ///< options, indexed by `option` below
 
   /// F + B + W of one micro-batch on the slowest replica; offloaded activations go and come meanwhile.
   double seconds(int option, int begin, int end) const;

@@ -15,9 +15,11 @@ class DeviceMesh {
  public:
   explicit DeviceMesh(const Cluster& cluster);
 
-  int num_rows() const { return num_rows_; }
-  int num_columns() const { return static_cast<int>(columns_.size()); }
+  int num_rows() const { return num_rows_; }                             ///< devices of the largest node
+  int num_columns() const { return static_cast<int>(columns_.size()); }  ///< nodes of the cluster
+  /// Whether the node of the column has a device in this row.
   bool has(int row, int column) const { return row < columns_[column].num_devices; }
+  /// The device there, where `has` is true.
   DeviceId device(int row, int column) const { return DeviceId(columns_[column].first_device + row); }
 
  private:

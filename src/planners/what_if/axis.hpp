@@ -14,6 +14,7 @@ struct SweepAxis {
   std::string key;                  ///< of a setting "parallelism.recompute"; of nodes and prices the name of the kind
   std::vector<std::string> values;  ///< as they were written, in their order
 
+  /// Whether it has several values.
   bool is_varied() const { return values.size() > 1; }
   /// Whether all values are numbers, so that they have an order.
   bool is_numeric() const;

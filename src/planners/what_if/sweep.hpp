@@ -37,6 +37,7 @@ struct SweepRow {
   double seconds_each(bool per_sample) const;
   /// Money of a token or sample; hours of devices where there are no prices.
   double money_each(bool per_sample) const;
+  /// Whether there is a plan and the price of its steps is known.
   bool has_money() const { return plan && plan->predicted->cost && plan->predicted->cost->money_per_step; }
 };
 
@@ -49,6 +50,7 @@ struct Sweep {
   bool counts_tokens = true;   ///< false: samples of some point are no tokens, and samples are counted
   double seconds = 0.0;        ///< that planning took
 
+  /// Whether a plan was found for any point.
   bool has_plans() const;
 };
 

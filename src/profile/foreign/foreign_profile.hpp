@@ -45,6 +45,7 @@ struct ForeignProfile {
                                                                     ///< device and degree
   std::vector<std::string> left_out;  ///< what the files have and a profile of pptrain has not, for people
 
+  /// Layers of the model, counted in the first of `times`; 0 without times.
   std::size_t num_layers() const { return times.empty() ? 0 : times.front().layers.size(); }
   /// Whether a plan needs no description of the model: parameters, outputs and stored bytes are known.
   bool is_whole() const;

@@ -14,11 +14,11 @@ namespace pptrain {
 /// (base/interrupt.hpp). Call on the main thread.
 void catch_stop_signals(bool by_mpirun);
 
-/// They end the program again: for what has nothing to save.
+/// Lets stop signals end the program again: for what has nothing to save.
 void leave_stop_signals();
 
-/// They do nothing any more: for a rank that ends because of such a request. The ranks agree on a stop, so that its own
-/// signal may come when the others have long followed theirs.
+/// Makes stop signals do nothing any more: for a rank that ends because of such a request. The ranks agree on a stop,
+/// so that its own signal may come when the others have long followed theirs.
 void ignore_stop_signals();
 
 /// While a training runs: the first Ctrl-C lets it end after the present step, with a checkpoint where these are
@@ -32,6 +32,7 @@ class StopRequest {
   /// The time of `[job] time_limit` begins now. The end of a Slurm job (SLURM_JOB_END_TIME) counts too.
   explicit StopRequest(const JobConfig& job);
 
+  /// What this rank alone wants at the moment: Ctrl-C goes before a signal or the end of the time.
   StopWish wish() const;
   /// What is still to be done when the training stops takes this long.
   void need(double seconds) { needed_seconds_ = seconds; }

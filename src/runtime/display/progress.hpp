@@ -25,6 +25,7 @@ class Progress {
 
   /// `numbers`: what came out of the step, "loss 3.2".
   void step(std::int64_t step, const std::string& numbers);
+  /// Logs the loss on held-back data after `step` (from 0). `part`: "8 of 12 batches" where not all were used, else "".
   void evaluation(std::int64_t step, double loss, const std::string& part);
   /// Ends the rewritten line, before something else is printed.
   void finish();

@@ -18,7 +18,9 @@ class CountedMemory {
 
   /// Throws `Error` (exit code 4) beyond the capacity, as a device would.
   void take(double bytes);
+  /// Frees bytes that `take` has counted; the peak stays.
   void give_back(double bytes) { in_use_ -= bytes; }
+  /// Most bytes that were in use at once so far.
   std::size_t peak_bytes() const { return static_cast<std::size_t>(peak_); }
 
  private:

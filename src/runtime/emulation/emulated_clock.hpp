@@ -9,10 +9,12 @@ namespace pptrain {
 /// host's clock: what is measured there has all lateness in it.
 class EmulatedClock {
  public:
+  /// Seconds of the host's clock (`wall_seconds`).
   static double host();
 
+  /// Seconds to which the emulated device has come.
   double now() const { return now_; }
-  /// It is at least this late; `time` is not ahead of the host.
+  /// Sets the clock to `time` where it is behind that; `time` is not ahead of the host.
   void reach(double time) { now_ = time > now_ ? time : now_; }
   /// Sleeps until the host has come to `time`.
   void sleep_until(double time);

@@ -30,6 +30,7 @@ class EmulatedLane {
 
   /// Finds the ends of collectives to which all have come.
   void progress();
+  /// Clock of this rank's device, which outlives the lane.
   EmulatedClock& clock() { return clock_; }
 
  private:

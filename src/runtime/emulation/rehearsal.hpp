@@ -37,6 +37,7 @@ class Rehearsal {
   /// One iteration, from when the last rank is there until the last one is done. The result has neither loss nor norm.
   /// With `trace`, tasks and waits are left there in place of what it held. Collective.
   IterationResult run(Trace* trace);
+  /// Most bytes that this rank's device had in use at once in all iterations; 0 where the plan leaves it out.
   std::size_t peak_bytes() const { return memory_.peak_bytes(); }
 
  private:

@@ -34,7 +34,9 @@ class DeviceTimes {
   /// Seconds count from now. The two clocks are compared here, once per iteration, so that they drift apart by no more
   /// than they do in one; that is exact where the device has nothing left to do.
   void start();
+  /// Seconds since `start` by the host's clock.
   double host_seconds() const;
+  /// Marks how far the device's order has come; `seconds` says when the device got there, once it has.
   Point now();
   /// When the device got there, which it has to have done.
   double seconds(const Point& point) const;

@@ -44,7 +44,7 @@ struct Iteration {
   double router_aux_loss = 0.0;                    ///< weight of the balance of experts in the loss
   bool needs_documents = false;  ///< attention stays within documents, so layers are told where these begin
   bool has_padding = false;      ///< layers are told where it begins in the tokens of a sample
-  /// Of the global batch the first samples that the loss is over, the others only fill it up; nothing: all.
+  /// How many samples of the global batch, the first ones, the loss is over; the others only fill it up. Nothing: all.
   std::optional<std::int64_t> counted_samples = {};
 };
 
@@ -63,6 +63,7 @@ struct IterationResult {
   StopWish stop = StopWish::none;      ///< the strongest wish of some rank; known on every rank
   double cpu_seconds = 0.0;            ///< of this thread, waiting left out; of a GPU: compute_seconds()
   int peak_stored = 0;                 ///< most (micro-batch, chunk) activations between start of F and end of W
+  /// Seconds of the iteration in which the device waited for nobody.
   double compute_seconds() const { return seconds - communication_seconds - idle_seconds; }
 };
 
@@ -99,9 +100,11 @@ class Executor {
   /// Sums over an iteration, in the device's memory.
   struct Sums {
     Buffer buffer;
+    /// Sum of the losses of this device's targets, not yet divided by their number.
     double* loss() const { return static_cast<double*>(buffer.data()); }
+    /// Sum of the squares of the gradients that count here, with the loss scale in them.
     double* squares() const { return loss() + 1; }
-    /// Of each chunk for itself: the order in which tasks of chunks alternate decides no sum.
+    /// Each chunk has a sum for itself: the order in which tasks of chunks alternate decides none.
     double* balance(ChunkId chunk) const { return loss() + 2 + chunk.value; }
   };
   using BoundaryKey = std::tuple<Payload, int, int>;  // payload, chunk, micro-batch; of tied gradients: both ends
@@ -184,7 +187,9 @@ class Executor {
     PartModel& part;
     const Tie& tie;
     Interval rows;
+    /// Unit of the tied parameter in the part's store.
     std::size_t unit() const { return part.tied_unit(tie); }
+    /// Gradient of this copy, in the device's memory, where sums over the replicas lie.
     Matrix gradient() const { return part.parameters().gradient_in_unit(part.tied_parameter(tie)); }
   };
   TiedCopy tied_copy(int end) const;

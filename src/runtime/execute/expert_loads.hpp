@@ -17,6 +17,7 @@ class ExpertLoads {
   std::vector<double>& rows() { return rows_; }
   /// The numbers of a layer, or null where it has no experts.
   double* of(std::int64_t layer);
+  /// Sets all numbers to 0, as an iteration begins.
   void clear() { rows_.assign(rows_.size(), 0.0); }
 
   /// Whose numbers these are, as metrics.h5 says it.

@@ -34,6 +34,7 @@ class GradientReduction final : public Pending {
 
   /// Calls `ended` once everything that was added before has ended.
   void then(std::function<void()> ended);
+  /// Lets go of buckets that have ended, up to the first one that has not, with their buffers; never blocks.
   void drop_ended();
 
   bool test() override { return advance(&Pending::test); }
@@ -50,11 +51,13 @@ class GradientReduction final : public Pending {
     std::size_t n = 0;             ///< of an all-reduce
     std::vector<Interval> slices;  ///< of the others
     bool is_last = false;          ///< of the array of a reduce-scatter
+    /// Called when the bucket has ended; may be empty.
     std::function<void()> ended;
   };
   struct Running {
     PendingPtr pending;  ///< null: nothing to wait for
     bool is_last;
+    /// Called when the bucket has ended; may be empty.
     std::function<void()> ended;
     bool has_ended = false;
   };

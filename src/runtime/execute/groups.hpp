@@ -93,7 +93,9 @@ class PartGroups {
   /// Collective over the devices of the stage.
   PartGroups(GroupMaker& maker, const PartRole& role);
 
+  /// Tensor-parallel group: the members of this rank's replica, numbered by shard.
   Communicator& tensor() { return *tensor_; }
+  /// Data-parallel group: replicas that hold the same shard, those of this rank's group of `sum_groups`.
   Communicator& data() { return *data_; }
   /// The data-parallel group again, for gathering weights, or gradients that are summed, while others are summed:
   /// collectives of one group start in one order on all members, those of two need not.
@@ -108,6 +110,7 @@ class PartGroups {
     Fraction end;
     std::unique_ptr<Communicator> owners;
   };
+  /// Shared parts in the order of the array; empty where one group of `sum_groups` has all replicas.
   const std::vector<SharedSlice>& shared_slices() const { return shared_slices_; }
 
  private:
@@ -135,8 +138,11 @@ class RankGroups {
 
   /// The groups of each part of the stage, in the order of the layers; none on a rank that the plan leaves out.
   const std::vector<std::unique_ptr<PartGroups>>& parts() const { return parts_; }
+  /// All ranks, also those that the plan leaves out; for sums of values of the host (doubles).
   Communicator& all() { return *all_; }
+  /// Messages between pipeline stages.
   Transport& transport() { return *transport_; }
+  /// Messages between the devices of one stage, whose parts may be divided differently.
   Transport& between_parts() { return *between_parts_; }
 
   /// How the groups communicate, a line each; none where the device is the host.

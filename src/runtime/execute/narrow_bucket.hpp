@@ -20,13 +20,17 @@ class NarrowBucket {
  public:
   NarrowBucket(const GradientWire& wire, float* wide, std::vector<Interval> slices);
 
+  /// The bf16 values, in the memory of the device.
   BFloat16* data() const { return narrow_.matrix().at<BFloat16>(0); }
   /// Where they lie in `data`.
   const std::vector<Interval>& slices() const { return places_; }
   /// `round` makes bf16 of the fp32 values, `widen` fp32 of the bf16 ones: of all slices, or of one.
   void round() const;
+  /// Rounds one slice, by its number among those of the constructor.
   void round(std::size_t slice) const { convert(slice, wide_of(slice), narrow_of(slice)); }
+  /// Writes all bf16 values back to the fp32 array.
   void widen() const;
+  /// Writes one slice back, by its number among those of the constructor.
   void widen(std::size_t slice) const { convert(slice, narrow_of(slice), wide_of(slice)); }
 
  private:

@@ -37,18 +37,25 @@ class PartModel {
   PartModel(const PartModel&) = delete;
   PartModel& operator=(const PartModel&) = delete;
 
+  /// Place of this device in the part, with the layers that it has.
   const PartRole& role() const { return role_; }
+  /// Weights and gradients that this device holds of the part.
   ParameterStore& parameters() { return store_; }
   const ParameterStore& parameters() const { return store_; }
+  /// Modules of a chunk's layers (`ShardedLayer`), in their order. The chunk must be one of the role's.
   std::vector<std::unique_ptr<LayerModule>>& layers(ChunkId chunk) { return chunks_.at(chunk.value); }
   /// The number in the model of the first of them.
   std::int64_t first_layer(ChunkId chunk) const;
+  /// What the layers of the part run on; they were made with it.
   LayerContext& context() { return context_; }
+  /// Sums and gathers between the replicas of the part.
   ReplicaShards& shards() { return shards_; }
+  /// Communicators of the part, which outlive this.
   PartGroups& groups() { return groups_; }
 
   /// Starts bringing the weights of a chunk here; they stay until `release`. Collective over the replicas.
   void gather(ChunkId chunk);
+  /// Lets go of the weights of a chunk that `gather` brought here; one call for each of `gather`.
   void release(ChunkId chunk);
   /// The task that reads weights of this part next, or null. Where layers are gathered one by one, what it begins with
   /// comes, or stays, beside the last layer of the task before.
@@ -67,6 +74,7 @@ class PartModel {
 
   /// Index in the store of a tied parameter that this part has, and its unit.
   std::size_t tied_parameter(const Tie& tie) const;
+  /// Unit in the store of a tied parameter that this part has.
   std::size_t tied_unit(const Tie& tie) const { return store_.parameters()[tied_parameter(tie)].unit; }
   /// The units with tied parameters of which another part, of this stage or another one, has a copy too.
   const std::set<std::size_t>& tied_units() const { return tied_units_; }
@@ -82,7 +90,7 @@ class PartModel {
   LayerContext context_;
   std::map<int, std::vector<std::unique_ptr<LayerModule>>> chunks_;
   std::map<int, std::set<std::size_t>> units_of_chunk_;  ///< that its layers read
-  /// Those that the first layer of a chunk reads, and the last.
+  /// Units that the first layer of a chunk reads, and those that the last one does.
   std::map<int, std::pair<std::vector<std::size_t>, std::vector<std::size_t>>> end_units_;
   bool gathers_chunks_ = false;
 

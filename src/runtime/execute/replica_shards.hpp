@@ -38,16 +38,18 @@ class ReplicaShards {
 
   /// Starts bringing a unit's weights here, if they are divided and not here.
   void prefetch(std::size_t unit);
-  /// They are here until as many calls of `release`; `hold` does not wait for them.
+  /// Weights of a unit are here until as many calls of `release`; `hold` does not wait for them.
   void hold(std::size_t unit);
+  /// Does what `hold` does and waits until the unit's weights are here.
   void acquire(std::size_t unit);
+  /// Ends one `hold` or `acquire` of a unit; behind the last one its gathered weights give back their memory.
   void release(std::size_t unit);
 
   /// Layers of this chunk add to gradients from now on.
   void enter(ChunkId chunk) { store_.enter(chunk); }
   /// The backward pass that comes.
   void begin(GradientPass pass) { pass_ = pass; }
-  /// It has added to the gradients of a unit, last units first. Divided ones of matrices are summed at once.
+  /// The pass has added to the gradients of a unit, last units first. Divided ones of matrices are summed at once.
   void contribute(std::size_t unit);
   /// The gradients of a chunk are complete: sums what is not yet summed.
   void reduce(ChunkId chunk);
@@ -60,6 +62,7 @@ class ReplicaShards {
 
   /// A unit's gradients, summed, whole on every replica and back to slices.
   void gather_gradients(std::size_t unit);
+  /// Keeps this replica's slice of a unit's whole gradients and frees the rest; nothing below ZeRO stage 2.
   void scatter_gradients(std::size_t unit);
 
   /// The optimizer has updated this replica's part of a unit: starts sending it to the others and bringing theirs,
@@ -71,7 +74,9 @@ class ReplicaShards {
   /// What the next task begins with: `carry`, at the last layer of a task, keeps it here or starts bringing it;
   /// `take_over`, at the first layer of the next one, which holds it itself, lets it go.
   void announce(std::vector<std::size_t> units) { announced_ = std::move(units); }
+  /// Holds the announced units until `take_over`.
   void carry();
+  /// Releases what `carry` holds.
   void take_over();
 
   /// Units gathered since the start, by stage 3.

@@ -52,15 +52,23 @@ class Session {
   /// From now on `trace` holds what this rank did in the last iteration of training; null: nothing does.
   void record(Trace* trace) { trace_ = trace; }
 
+  /// Learning rate of a step (from 0) by [optimizer] and [lr_scheduler] of the configuration.
   double learning_rate_of(std::int64_t step) const;
   /// Null on a rank that the plan leaves out.
   DeviceModel* device() { return device_.get(); }
+  /// Optimizer of what this rank updates; null on a rank that the plan leaves out.
   Optimizer* optimizer() { return optimizer_.get(); }
+  /// Scale of the loss, equal on all ranks: `train` takes it and brings it up to date after each step.
   LossScale& loss_scale() { return loss_scale_; }
+  /// Allocator of this rank's device memory, which counts the bytes in use and their peak.
   Arena& arena() { return arena_; }
+  /// Configuration that the session was made with, as a copy of its own.
   const Config& config() const { return config_; }
+  /// Model that the session was made with, as a copy of its own.
   const Model& model() const { return model_; }
+  /// Communicators of this rank.
   RankGroups& groups() { return *groups_; }
+  /// Place of this rank's device in the plan; nothing where the plan leaves it out.
   const std::optional<Role>& role() const { return role_; }
 
  private:

@@ -12,6 +12,7 @@ namespace pptrain {
 struct Fraction {
   int k = 0;
   int n = 1;
+  /// Place in an array of length 1.
   double value() const { return static_cast<double>(k) / n; }
 };
 

@@ -19,6 +19,7 @@ class NextTokens {
   /// `prompt` has a token at least. `model` outlives this; what it has read so far is forgotten.
   NextTokens(Continuation& model, std::vector<std::uint32_t> prompt, const SamplingOptions& sampling);
 
+  /// Chooses the next token, which becomes part of the text, and returns it. Collective over the model's team.
   std::uint32_t next();
 
  private:

@@ -26,6 +26,7 @@ class SamplePrompts {
   /// A classifier and a model without tokenizer throw `Error` (exit code 2), where there are prompts.
   SamplePrompts(const Config& config, const Model& model);
 
+  /// Whether the configuration has no sample_prompts, so that there is nothing to continue.
   bool empty() const { return prompts_.empty(); }
   /// Whether the ranks of a plan's first replica have its weights between two iterations, which ZeRO stage 3 spreads
   /// over all replicas.

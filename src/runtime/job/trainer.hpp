@@ -46,7 +46,9 @@ class Trainer {
   TrainingEnd run(std::int64_t first);
   /// What an interrupted training has reached, and how to go on.
   std::string reached() const;
+  /// Most bytes of the device's memory that this rank had in use at once, over all plans since construction.
   std::size_t peak_bytes() const { return std::max(past_peak_bytes_, session_->arena().peak_bytes()); }
+  /// The last checkpoint that `run` has written, known on all ranks; its path is empty before the first one.
   const WrittenCheckpoint& last_checkpoint() const { return last_checkpoint_; }
 
  private:

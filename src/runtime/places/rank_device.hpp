@@ -32,6 +32,8 @@ class RankDevice {
   /// Throws exit code 2 on all ranks where one is to have a GPU and sees none, with the reason. Collective.
   RankDevice(MPI_Comm world, Waiter& waiter, const Config& config);
 
+  /// Device and kernels that this rank computes with; those of a GPU live as long as this. For the host the calling
+  /// thread flushes denormal numbers from now on.
   Backend backend() const { return gpu_ == nullptr ? host_backend() : gpu_->backend(); }
   /// What all ranks compute with, for the key of what is measured; "" where that is the host.
   const std::string& names() const { return names_; }

@@ -17,8 +17,11 @@ class RankMap {
   /// Device d on rank d, for n devices.
   static RankMap identity(int n);
 
+  /// Rank that drives a device of the cluster; the number of the device is not checked.
   RankId rank_of(DeviceId device) const { return rank_of_device_[device.index()]; }
+  /// Device that a rank drives, found by a search through all of them. A rank that drives none aborts the program.
   DeviceId device_of(RankId rank) const;
+  /// Number of devices in the map, also of those that a plan leaves out.
   int size() const { return static_cast<int>(rank_of_device_.size()); }
 
  private:
@@ -50,6 +53,7 @@ struct PartRole {
 
   /// The samples of a micro-batch that this device has of the part.
   Interval samples() const;
+  /// Whether the layer, by its number in the model, is one of `layers`.
   bool holds(std::int64_t layer) const;
 };
 

@@ -14,6 +14,7 @@ struct SpentTimes {
   double idle = 0.0;
   bool of_first_step = false;  ///< no other one's are known, and it takes longer than the others
   int ranks_left_out = 0;      ///< by the plan
+  /// Seconds of these steps altogether, summed over the ranks.
   double sum() const { return compute + communication + idle; }
 };
 

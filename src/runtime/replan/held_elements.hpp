@@ -24,13 +24,17 @@ class Elements {
   /// One run of elements in the memory of `device`; both may be null.
   Elements(Interval run, float* values, Device* device) : runs_{run}, values_{values}, device_(device) {}
 
+  /// Adds the elements of a part of the quantity `parameter`. All parts must lie in the memory of one device.
   void add(const StatePart& part, const ParameterSpec& parameter);
+  /// Elements that are held, each once, as rising intervals without overlap.
   const Runs& runs() const { return runs_; }
+  /// Further places of elements that `runs` has already; values are null where they are not of this rank.
   const std::vector<Copy>& copies() const { return copies_; }
+  /// Number of elements in `runs`; copies do not count.
   std::int64_t size() const;
   /// The device in whose memory they all are; null where they are not of this rank.
   Device* device() const { return device_; }
-  /// Those of an interval.
+  /// The elements that lie in an interval.
   Elements within(Interval interval) const;
   /// The element lies in one run, of this rank.
   float* at(std::int64_t element) const;
@@ -50,6 +54,7 @@ class HeldParts {
   /// Collective.
   HeldParts(MPI_Comm world, Waiter& waiter, const std::vector<StatePart>& own);
 
+  /// Number of ranks of `world`.
   int num_ranks() const { return static_cast<int>(of_rank_.size()); }
   /// What each rank has of one quantity of a parameter; to be asked in increasing order.
   std::vector<Elements> take(int parameter, int quantity, const ParameterSpec& spec);

@@ -30,7 +30,9 @@ class RunningPlan {
   RunningPlan(const RunningPlan&) = delete;
   RunningPlan& operator=(const RunningPlan&) = delete;
 
+  /// The plan that runs, as a copy of its own.
   const Plan& plan() const { return plan_; }
+  /// Session of this rank, which lives as long as this.
   Session& session() { return *session_; }
 
  private:

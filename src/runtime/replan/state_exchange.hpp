@@ -31,8 +31,11 @@ class StateExchange {
   /// Moves what was added since the last call. Collective.
   void run(Transport& transport, Waiter& waiter, const char* doing);
 
+  /// Bytes that this rank has sent to others, over all calls of `run`.
   std::int64_t bytes_sent() const { return bytes_sent_; }
+  /// Bytes that this rank has got from others, over all calls of `run`.
   std::int64_t bytes_received() const { return bytes_received_; }
+  /// Bytes that this rank both held and needed, so that no message carried them; all calls of `add` together.
   std::int64_t bytes_kept() const { return bytes_kept_; }
 
  private:
@@ -51,6 +54,7 @@ class StateExchange {
     std::size_t next_span = 0;  ///< where the next message begins or goes on
     std::size_t next_value = 0;
 
+    /// Appends a span in this rank's memory: the sender's is read by `run`, the receiver's written.
     void add(Span span);
     /// Hands the next `count` values out in pieces: device, values, number.
     template <class Action>

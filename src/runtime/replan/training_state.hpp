@@ -21,6 +21,7 @@ struct StatePart {
   Interval local;            ///< of the shard's elements in increasing order: what of them is held
   float* values = nullptr;   ///< null for a part of another rank
   Device* device = nullptr;  ///< in whose memory they are; likewise
+  /// Elements that are held.
   std::int64_t size() const { return local.size(); }
 };
 

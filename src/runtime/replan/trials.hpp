@@ -19,6 +19,7 @@ class PlanRun {
   virtual ~PlanRun() = default;
   /// Seconds of one iteration. Collective.
   virtual double iterate(std::int64_t step) = 0;
+  /// Most bytes that this rank's device had in use at once since the run was made.
   virtual double peak_bytes() = 0;
 };
 

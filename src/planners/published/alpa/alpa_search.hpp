@@ -42,13 +42,14 @@ class AlpaSearch {
  public:
   AlpaSearch(const SearchSpace& space, LayerSums& sums, const SubMeshes& meshes, std::int64_t micro_batch);
 
-  std::int64_t micro_batch() const { return micro_batch_; }
+  std::int64_t micro_batch() const { return micro_batch_; }  ///< samples, of all replicas of a stage together
   /// No plan takes less; infinite when there is none.
   double least_seconds() const;
   /// The best plan faster than `limit`; nothing when there is none, or when stopped. With `slack` above 0 stages that
   /// are better than others by less than so many seconds are left out: sooner some plan, not the best.
   std::optional<AlpaChoice> search(double limit, double slack = 0.0);
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return stopped_; }  ///< whether the stop ended the last search
+  /// Ends of pipelines that the last search compared with others.
   std::int64_t num_examined() const { return num_examined_; }
 
  private:

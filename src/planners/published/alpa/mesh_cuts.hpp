@@ -24,6 +24,8 @@ class MeshCuts {
   /// `costs`: of each mesh class; outlives this.
   MeshCuts(const Cluster& cluster, const std::vector<std::unique_ptr<ShardingCost>>& costs);
 
+  /// Seconds of the cut, there and back; the receiver begins at the device behind the sender. Remembers links between
+  /// devices, so that asking again is cheap.
   double seconds(const PlacedDivision& sender, const PlacedDivision& receiver, double bytes_per_sample);
   /// No cut at this place is shorter.
   double least_seconds(int place) const { return least_[place]; }

@@ -15,6 +15,7 @@ struct DivisionCost {
   struct Term {
     const std::vector<double>* sums = nullptr;  ///< over the first l layers
     double fixed = 0.0;
+    /// Seconds of the run [begin, end).
     double of(int begin, int end) const { return fixed + (*sums)[end] - (*sums)[begin]; }
   };
 
@@ -26,7 +27,9 @@ struct DivisionCost {
   int main_reduction = 0;            ///< likewise
   double bytes_per_parameter = 0.0;  ///< weights, gradients and optimizer state on a device
 
+  /// F + B + W of one micro-batch on the slowest replica, in seconds, with what ZeRO stage 3 gathers.
   double pass_seconds(int begin, int end) const { return largest(passes, begin, end); }
+  /// Seconds of the gradient all-reduce over the slowest link between replicas.
   double reduction_seconds(int begin, int end) const { return largest(reductions, begin, end); }
 
  private:
@@ -50,11 +53,15 @@ class ShardingCost {
   ShardingCost(const ShardingCost&) = delete;
   ShardingCost& operator=(const ShardingCost&) = delete;
 
-  const MeshClass& mesh() const { return mesh_; }
+  const MeshClass& mesh() const { return mesh_; }  ///< the class given to the constructor
+  /// Divisions that give each replica a sample; 0 where the micro-batch is too small for all.
   int num_divisions() const { return static_cast<int>(divisions_.size()); }
+  /// Costs of one of these divisions; d counts them alone, not those of the mesh that are left out.
   const DivisionCost& division(int d) const { return divisions_[d]; }
+  /// Devices of the mesh, those that have and need equal memory as one class.
   const std::vector<DeviceClass>& device_classes() const { return device_classes_; }
 
+  /// Bytes of workspace on a device for each sample of a micro-batch.
   double workspace_per_sample() const { return instance_.profile.workspace_bytes_per_sample; }
 
   /// Seconds in F and B of going from one division to another in front of `layer`.

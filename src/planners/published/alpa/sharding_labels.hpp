@@ -46,6 +46,8 @@ class ShardingLabels {
   /// `pool`: where the runs of the options are kept.
   ShardingLabels(const ShardingCost& cost, std::vector<ShardingRun>& pool);
 
+  /// Calls `visit` for every option of the goal, by falling `begin`, and adds their runs to the pool. No option begins
+  /// with a layer whose `rest` is infinite.
   void search(const ShardingGoal& goal, const Visit& visit);
 
  private:
@@ -58,9 +60,12 @@ class ShardingLabels {
     std::vector<int> tails;
     std::vector<int> runs;
     int size() const { return static_cast<int>(tails.size()); }
+    /// The `stride` values of label i; valid until one is added or erased.
     double* at(int i) { return values.data() + static_cast<std::ptrdiff_t>(i) * stride; }
     const double* at(int i) const { return values.data() + static_cast<std::ptrdiff_t>(i) * stride; }
+    /// Adds a label; `label` has `stride` values.
     void push(const std::vector<double>& label, int tail, int run);
+    /// Takes out label i; the last label gets its number.
     void erase(int i);
   };
   /// A run that is to be opened in front of a layer.

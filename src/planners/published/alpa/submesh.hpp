@@ -25,7 +25,7 @@ struct MeshClass {
   Link slowest;                         ///< between any two devices
   double share = 0.0;                   ///< of the speed of the whole cluster
 
-  int num_devices() const { return static_cast<int>(device_kinds.size()); }
+  int num_devices() const { return static_cast<int>(device_kinds.size()); }  ///< devices of one sub-mesh
 };
 
 /// Devices [place, end) of the cluster as one stage.
@@ -41,10 +41,11 @@ class SubMeshes {
  public:
   explicit SubMeshes(const SearchSpace& space);
 
+  /// Devices of the cluster; places are 0 to this.
   int num_devices() const { return static_cast<int>(from_.size()) - 1; }
   /// The sub-meshes that begin at a place, by size.
   const std::vector<SubMesh>& from(int place) const { return from_[place]; }
-  const std::vector<MeshClass>& classes() const { return classes_; }
+  const std::vector<MeshClass>& classes() const { return classes_; }  ///< indexed by `SubMesh::mesh_class`
   /// Whether the place is between two nodes.
   bool between_nodes(int place) const { return between_nodes_[place]; }
 

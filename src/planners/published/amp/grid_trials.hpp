@@ -17,6 +17,7 @@ class GridTrials {
 
   /// Grids that have plans, whatever the memory, in the order of ties.
   const std::vector<Grid>& grids() const { return in_space_; }
+  /// Samples per replica that the restrictions allow, ascending.
   std::vector<std::int64_t> samples_of(const Grid& grid) const { return problems_.samples_of(grid); }
   /// Whether the division fits.
   bool try_division(const Grid& grid, std::int64_t samples, const std::vector<Interval>& layers);

@@ -20,7 +20,7 @@ class DappleBounds {
   };
   /// The stages before `stage`.
   Least before(int stage, int end) const { return at(before_[stage], end); }
-  /// Those, and `stage` itself.
+  /// The stages before `stage`, and itself.
   Least with(int stage, int end) const { return at(with_[stage], end); }
 
  private:

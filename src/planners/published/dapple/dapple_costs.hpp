@@ -17,9 +17,9 @@ class DappleCosts {
   /// `most_stages`: of a plan.
   DappleCosts(const SearchSpace& space, const PlacementGraph& graph, std::int64_t micro_batch, int most_stages);
 
-  const PlacementGraph& graph() const { return graph_; }
-  std::int64_t micro_batch() const { return micro_batch_; }
-  double micro_batches() const { return micro_batches_; }
+  const PlacementGraph& graph() const { return graph_; }     ///< the graph given to the constructor
+  std::int64_t micro_batch() const { return micro_batch_; }  ///< samples, of all replicas of a stage together
+  double micro_batches() const { return micro_batches_; }    ///< M: micro-batches of one iteration
 
   /// Micro-batches that a stage holds when there are `num_stages` stages from it to the last one.
   double in_flight(int num_stages) const { return in_flight_.behind(num_stages - 1); }
@@ -28,6 +28,7 @@ class DappleCosts {
 
   /// Whether each replica of the stage gets a sample.
   bool possible(int stage) const { return tables_[stage] != nullptr; }
+  /// Costs of a placed stage, which must be `possible`, with layers [begin, end).
   const DappleStageCost& stage(int stage, int begin, int end) const { return tables_[stage]->of(begin, end); }
   /// F, and B too, of the communication stage from a stage to its `next`-th follower, which must be possible both,
   /// by the last layer before it.

@@ -44,7 +44,8 @@ class DappleSearch {
 
   /// The best pipelines that are not slower than the limit, best first, few of them.
   std::vector<DapplePipeline> search(const DappleSearchLimits& limits);
-  bool stopped() const { return stopped_; }
+  bool stopped() const { return stopped_; }  ///< whether the stop has ended a search
+  /// Ends of pipelines that the searches have costed so far.
   std::int64_t num_examined() const { return num_examined_; }
 
  private:
@@ -59,7 +60,9 @@ class DappleSearch {
     int next = -1;         ///< index among the followers of its placed stage; -1: it is the last one
     int label = -1;        ///< of that follower, in the pool
     double promise = 0.0;  ///< what a pipeline that ends like this may take
+    /// Seconds that (M-1) w_s of a stage in front must exceed for the pivot to move there.
     double threshold() const { return steady + between; }
+    /// DAPPLE Eq. 1-2 of these stages alone.
     double seconds() const { return threshold() + pivot + ending; }
   };
   using Labels = std::vector<Label>;

@@ -15,7 +15,7 @@ struct DappleStageCost {
   double backward = 0.0;
   double all_reduce = 0.0;
   double most_in_flight = 0.0;  ///< micro-batches whose activations fit on all its devices, up to those of interest
-  double both() const { return forward + backward; }
+  double both() const { return forward + backward; }  ///< F + B, in seconds
 };
 
 /// What the cost of a stage depends on beside its layers.
@@ -43,6 +43,7 @@ class DappleStageTable {
   /// `in_flight`: micro-batches in flight that are of interest at most.
   DappleStageTable(const SearchSpace& space, const DappleStageShape& shape, double in_flight);
 
+  /// Costs of a stage with layers [begin, end), at least one layer.
   const DappleStageCost& of(int begin, int end) const { return costs_[row(begin) + end - 1]; }
   /// F + B of one layer over the samples of a part of the shape.
   double seconds_per_sample(std::size_t part, int layer) const {

@@ -11,9 +11,9 @@ namespace pptrain {
 /// device needs, and a cut takes both directions of its activations. It plans in two levels, first pipelines inside a
 /// node, then such pipelines on one or more nodes each, with the slowest link of either level.
 ///
-/// It plans for asynchronous training: it sees neither filling and draining of the pipeline nor memory, and has no
-/// micro-batches. So it plans once for each micro-batch size, and the plan that is fastest when trained synchronously
-/// is taken of those that fit. Where nodes differ, those of a level-2 stage are of one group.
+/// PipeDream plans for asynchronous training: it sees neither filling and draining of the pipeline nor memory, and has
+/// no micro-batches. So it plans once for each micro-batch size, and the plan that is fastest when trained
+/// synchronously is taken of those that fit. Where nodes differ, those of a level-2 stage are of one group.
 class PipeDreamPlanner : public Planner {
  public:
   std::string name() const override { return "pipedream"; }

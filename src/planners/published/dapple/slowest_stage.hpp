@@ -32,6 +32,7 @@ class SlowestStage {
   bool solve(int begin, const Stop& stop = Stop());
   /// The slowest stage of layers [begin, end) on all units; infinite where nothing is possible.
   double seconds(int end) const { return best_[index(end, num_units_)].seconds; }
+  /// Stages of that division in layer order. Call it only where `seconds(end)` is finite.
   std::vector<UnitStage> stages(int end) const;
 
  private:

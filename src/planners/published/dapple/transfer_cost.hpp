@@ -14,7 +14,8 @@ class GroupLinks {
  public:
   explicit GroupLinks(const Cluster& cluster);
 
-  const Cluster& cluster() const { return cluster_; }
+  const Cluster& cluster() const { return cluster_; }  ///< the cluster given to the constructor
+  /// Index into the groups of the cluster; nodes are numbered over all groups, in their order.
   int group_of_node(int node) const;
   /// Between two devices of one node.
   const Link& inside(int group) const { return inside_[group]; }

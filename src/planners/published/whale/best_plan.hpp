@@ -20,6 +20,7 @@ class BestPlan {
   /// fast and before it in the order of ties.
   void offer(const SearchSpace& space, Plan plan, Key key);
 
+  /// The best plan so far, without names and predictions; nothing when no offer was taken.
   const std::optional<Plan>& plan() const { return plan_; }
   /// Infinite without a plan.
   double seconds() const { return seconds_; }

@@ -26,8 +26,9 @@ class HybridSearch {
   /// take less.
   void search_annotated(const AnnotatedModel& model);
 
-  const BestPlan& best() const { return best_; }
-  bool complete() const { return complete_; }
+  const BestPlan& best() const { return best_; }  ///< the best plan of all searches so far
+  bool complete() const { return complete_; }     ///< false: the stop cut a search short
+  /// Plans that were made and offered to `best`, over all searches.
   std::int64_t num_examined() const { return num_examined_; }
   /// What of the annotated parts does not fit, and by how much.
   const std::string& why_not() const { return why_not_; }

@@ -38,8 +38,9 @@ class PipelineSearch {
   /// Searches what was added, that with the least lower bound first.
   void run();
 
-  const BestPlan& best() const { return best_; }
-  bool complete() const { return complete_; }
+  const BestPlan& best() const { return best_; }  ///< the best plan that `run` found
+  bool complete() const { return complete_; }     ///< false: the stop was requested during `run`
+  /// Layouts with a micro-batch size whose layers `run` divided; bounds leave out the others.
   std::int64_t num_examined() const { return num_examined_; }
   /// The layout that comes closest to fitting, with what does not fit and by how much.
   std::string why_not();

@@ -32,6 +32,7 @@ class SharedStage {
     double seconds = 0.0;           ///< F + B + W of one micro-batch, re-partitions too
     double gradient_seconds = 0.0;  ///< all-reduces
   };
+  /// Cost of a stage with these layers, whether it fits or not; `runs`: ascending, disjoint parts for the mesh of runs.
   Cost cost(Interval layers, const std::vector<Interval>& runs) const;
   /// No more than that takes of the seconds.
   double least_seconds(Interval layers) const;

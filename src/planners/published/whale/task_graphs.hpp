@@ -22,8 +22,11 @@ struct TaskGraphs {
   std::vector<TaskGraph> graphs;
   int pipelines = 1;
 
+  /// Devices of each TaskGraph in one pipeline, as `virtual_devices` takes them.
   std::vector<int> devices() const;
+  /// Replicas of a TaskGraph in all pipelines together.
   int replicas(int graph) const { return graphs[graph].devices / graphs[graph].tensor_parallel * pipelines; }
+  /// Replicas of the TaskGraph that has most: the fewest samples that a micro-batch can have.
   int most_replicas() const;
 };
 
