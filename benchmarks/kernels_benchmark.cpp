@@ -9,6 +9,7 @@
 
 #include "base/random.hpp"
 #include "kernels/backend.hpp"
+#include "kernels/bodies/update_steps.hpp"
 #include "kernels/gemm.hpp"
 
 using namespace pptrain;
@@ -279,7 +280,7 @@ void adamw(State& state, bool copies) {
                copy = random_tensor(1, num_parameters, DType::bf16);
   for (std::size_t i = 0; i < num_parameters; ++i) v.f32()[i] *= v.f32()[i];
   const UpdateRun run{p.f32(), g.f32(), m.f32(), v.f32(), copies ? copy.matrix() : Matrix(), num_parameters, 0.1f};
-  for (auto _ : state) host_kernels().adamw(&run, 1, {1e-4f, 0.9f, 0.95f, 1e-8f, 1.0f, 0.5f, 0.5f});
+  for (auto _ : state) host_kernels().update(&run, 1, AdamWStep{1e-4f, 0.9f, 0.95f, 1e-8f, 1.0f, 0.5f, 0.5f});
   count_elements(state, num_parameters, copies ? 30.0 : 28.0);
 }
 

@@ -80,6 +80,12 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   return best;
 }
 
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates,
+                         const std::string& otherwise) {
+  const std::string nearest = nearest_name(name, candidates);
+  return nearest.empty() ? otherwise : fmt::format("did you mean \"{}\"?", nearest);
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
   for (const std::string& part : parts) {

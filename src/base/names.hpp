@@ -10,6 +10,11 @@ namespace pptrain {
 /// The candidate nearest to `name` by edit distance, or "" when none is near enough to be meant.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
+/// A suggestion for messages: "did you mean \"NAME\"?" with the candidate nearest to `name`, or `otherwise` where none
+/// is near.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& candidates,
+                         const std::string& otherwise);
+
 /// `a, b, c` for messages.
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 

@@ -61,10 +61,9 @@ void check_group(const Locate& locate, const std::string& path, const NodeGroup&
         {locate(path + ".cores"), "cores must not be negative", "", "leave cores out where each device has its own"});
   if (!kinds.contains(group.device_kind)) {
     const std::vector<std::string> known(kinds.begin(), kinds.end());
-    const std::string nearest = nearest_name(group.device_kind, known);
     throw_bad_input({locate(path + ".devices.kind"), fmt::format("unknown device kind \"{}\"", group.device_kind),
                      known.empty() ? "no [[device]] is described" : "described are " + join(known),
-                     nearest.empty() ? "add a [[device]] for it" : fmt::format("did you mean \"{}\"?", nearest)});
+                     did_you_mean(group.device_kind, known, "add a [[device]] for it")});
   }
   check_link(locate, path + ".link", group.link);
   check_link(locate, path + ".uplink", group.uplink);

@@ -56,7 +56,6 @@ void check_model_name(const Config& config) {
   const std::string& name = config.model.name;
   std::vector<std::string> known = trainable_models();
   for (const PublishedModel& model : published_models()) known.push_back(model.name);
-  const std::string nearest = nearest_name(name, known);
   const std::string command = fmt::format("`pptrain plan {} --cluster CLUSTER.toml`", config.source);
   if (!config.profile.file.empty()) {
     throw_bad_input({config.where("model.name"), fmt::format("name = \"{}\" cannot be trained", name),
@@ -64,8 +63,7 @@ void check_model_name(const Config& config) {
   }
   throw_bad_input({config.where("model.name"), fmt::format("model.name = \"{}\" is not known", name),
                    "known are " + join(known) + "; other models are planned from a profile",
-                   nearest.empty() ? "use one of these, or name a PROFILE.json in [profile] file"
-                                   : fmt::format("did you mean \"{}\"?", nearest)});
+                   did_you_mean(name, known, "use one of these, or name a PROFILE.json in [profile] file")});
 }
 
 void check_batches(const Config& config) {

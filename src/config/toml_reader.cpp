@@ -176,9 +176,8 @@ std::string TomlTable::name(std::string_view key, const std::vector<std::string>
                             std::optional<std::string> fallback) const {
   const std::string value = string(key, std::move(fallback));
   if (std::find(names.begin(), names.end(), value) != names.end()) return value;
-  const std::string near = nearest_name(value, names);
   refuse(key, fmt::format("{} = \"{}\" is not known", full_name(key), value), "it is one of " + join(names),
-         near.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", near));
+         did_you_mean(value, names, "write one of these"));
 }
 
 std::vector<std::string> TomlTable::strings(std::string_view key) const {

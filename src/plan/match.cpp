@@ -108,7 +108,7 @@ void check_experts(const Plan& plan, const Model& model, const std::string& sour
   for (int s = 0; s < plan.num_stages(); ++s) {
     const std::vector<Block>& blocks = plan.stages[s].blocks;
     for (std::size_t b = 0; b < blocks.size(); ++b) {
-      if (pattern_called(blocks[b].pattern) != TensorPattern::all_to_all) continue;
+      if (blocks[b].pattern != TensorPattern::all_to_all) continue;
       for (std::int64_t l = blocks[b].layers.begin; l < blocks[b].layers.end; ++l) {
         const Layer& layer = model.layers[static_cast<std::size_t>(l)];
         if (layer.has_division(WeightDivision::exchange)) continue;

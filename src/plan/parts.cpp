@@ -43,7 +43,7 @@ StageParts::StageParts(const Stage& stage, const std::vector<Interval>& chunks) 
 
 StagePart StageParts::part_of(const Stage& stage, const Block& block) {
   const Stage* mesh = mesh_of(stage, block, block.replicas, block.tensor_parallel);
-  const TensorPattern pattern = pattern_called(block.pattern);
+  const TensorPattern pattern = block.pattern == TensorPattern::replicate ? TensorPattern::megatron : block.pattern;
   if (pattern != TensorPattern::all_to_all) return {mesh, {}, pattern, mesh};
   // The members of a replica have its samples together.
   Stage& division = meshes_.back();

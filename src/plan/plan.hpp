@@ -10,6 +10,7 @@
 #include "base/interval.hpp"
 #include "config/config.hpp"
 #include "config/schedule_kinds.hpp"
+#include "plan/patterns.hpp"
 #include "profile/error_band.hpp"
 
 namespace pptrain {
@@ -26,7 +27,7 @@ struct Block {
   Interval layers;
   int replicas = 1;
   int tensor_parallel = 1;
-  std::string pattern = "replicate";
+  TensorPattern pattern = TensorPattern::replicate;
   std::vector<Interval> samples;
   std::map<std::string, std::vector<Interval>> shards;
   bool operator==(const Block&) const = default;

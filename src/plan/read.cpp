@@ -47,9 +47,8 @@ std::size_t read_name(const JsonNode& node, const std::vector<std::string>& name
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i] == found) return i;
   }
-  const std::string nearest = nearest_name(found, names);
   node.refuse(fmt::format("unknown value \"{}\"", found), "known: " + join(names),
-              nearest.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", nearest));
+              did_you_mean(found, names, "write one of these"));
 }
 
 /// The value of the name that the node holds.
@@ -60,12 +59,11 @@ Kind read_kind(const JsonNode& node, const NameTable<Kind>& table) {
 
 Block read_block(const JsonNode& node) {
   node.allow_keys(plan_keys::block);
-  const std::vector<std::string>& patterns = pattern_names();
   Block block;
   block.layers = read_interval(node.at("layers"));
   block.replicas = node.at("replicas").small_integer_at_least(1);
   block.tensor_parallel = node.at("tensor_parallel").small_integer_at_least(1);
-  block.pattern = patterns[read_name(node.at("pattern"), patterns)];
+  block.pattern = read_kind(node.at("pattern"), pattern_names());
   block.samples = read_intervals(node.at("samples"));
   if (node.has("shards")) block.shards = read_shards(node.at("shards"));
   return block;

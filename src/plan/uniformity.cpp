@@ -11,7 +11,7 @@ namespace {
 
 /// Whether the block is of experts that replicas of one device each divide evenly between them.
 bool shares_experts_evenly(const Stage& stage, const Block& block) {
-  return stage.tensor_parallel == 1 && pattern_called(block.pattern) == TensorPattern::all_to_all &&
+  return stage.tensor_parallel == 1 && block.pattern == TensorPattern::all_to_all &&
          block.tensor_parallel == stage.blocks.front().tensor_parallel && is_even(block.samples) &&
          std::all_of(block.shards.begin(), block.shards.end(), [](const auto& axis) { return is_even(axis.second); });
 }

@@ -90,9 +90,8 @@ class PlanChecker {
     const std::string& name = plan_.schedule.name;
     const std::vector<std::string>& known = schedule_names();
     if (std::find(known.begin(), known.end(), name) == known.end()) {
-      const std::string nearest = nearest_name(name, known);
       refuse("schedule.name", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
-             nearest.empty() ? "write one of these" : fmt::format("did you mean \"{}\"?", nearest));
+             did_you_mean(name, known, "write one of these"));
     }
     if (plan_.schedule.virtual_stages < 1)
       refuse("schedule.virtual_stages", "must be at least 1", "", "1 is the plain pipeline");
@@ -240,7 +239,7 @@ class PlanChecker {
                            block.tensor_parallel, stage_devices),
                "a block uses the devices of its stage", "correct replicas or tensor_parallel of the block");
       }
-      if (block.pattern == undivided_pattern && block.tensor_parallel != 1) {
+      if (block.pattern == TensorPattern::replicate && block.tensor_parallel != 1) {
         refuse(at + ".pattern", fmt::format("\"replicate\" with tensor_parallel {}", block.tensor_parallel),
                "replicas hold whole layers", "use \"megatron\", \"sp1\" or \"sp2\" to divide them");
       }
@@ -249,7 +248,7 @@ class PlanChecker {
         refuse(at + ".layers", fmt::format("overlap those of blocks[{}]", k), "a layer is divided in one way",
                "give each layer to one block");
       }
-      const bool sends_rows = pattern_called(block.pattern) == TensorPattern::all_to_all;
+      const bool sends_rows = block.pattern == TensorPattern::all_to_all;
       if (sends_rows && !block.shards.contains("experts")) {
         refuse(at + ".pattern", "\"all-to-all\" without experts in shards", "rows go to the members with their experts",
                "say in shards which experts each member has");

@@ -20,7 +20,7 @@ Json shards_json(const std::map<std::string, std::vector<Interval>>& shards) {
 
 Json block_json(const Block& block) {
   return {{"layers", interval_json(block.layers)},    {"replicas", block.replicas},
-          {"tensor_parallel", block.tensor_parallel}, {"pattern", block.pattern},
+          {"tensor_parallel", block.tensor_parallel}, {"pattern", pattern_names().name_of(block.pattern)},
           {"samples", intervals_json(block.samples)}, {"shards", shards_json(block.shards)}};
 }
 

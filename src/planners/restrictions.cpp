@@ -56,9 +56,8 @@ class RestrictionChecker {
     const std::string& name = fixed_.schedule;
     const std::vector<std::string>& known = schedule_names();
     if (!is_schedule(name)) {
-      const std::string nearest = nearest_name(name, known);
       refuse("schedule", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
-             nearest.empty() ? "" : fmt::format("did you mean \"{}\"?", nearest));
+             did_you_mean(name, known, ""));
     }
     if (fixed_.unit > 0 && !schedule_kind(name).has_units && !is_open(name)) {
       refuse("unit", fmt::format("unit = {} with schedule \"{}\"", fixed_.unit, name),

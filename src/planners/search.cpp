@@ -124,9 +124,8 @@ std::vector<Beside> plans_beside(const std::string& name, const SearchSpace& spa
 void check_planner_name(const std::string& name, const std::string& source) {
   const std::vector<std::string>& known = planner_names();
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  const std::string nearest = nearest_name(name, known);
   throw_bad_input({source, fmt::format("unknown planner \"{}\"", name), "this version has " + join(known),
-                   nearest.empty() ? "name one of these" : fmt::format("did you mean \"{}\"?", nearest)});
+                   did_you_mean(name, known, "name one of these")});
 }
 
 const std::vector<const Planner*>& planners() {

@@ -106,9 +106,7 @@ Json json_number(double value) {
 void JsonNode::allow_keys(const std::vector<std::string>& known) const {
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    const std::string nearest = nearest_name(key, known);
-    refuse(fmt::format("unknown key \"{}\"", key), "",
-           nearest.empty() ? "known keys: " + join(known) : fmt::format("did you mean \"{}\"?", nearest));
+    refuse(fmt::format("unknown key \"{}\"", key), "", did_you_mean(key, known, "known keys: " + join(known)));
   }
 }
 

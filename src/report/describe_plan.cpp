@@ -18,7 +18,7 @@ json block_document(const Block& block) {
   return {{"layers", interval(block.layers)},
           {"replicas", block.replicas},
           {"tensor_parallel", block.tensor_parallel},
-          {"pattern", block.pattern}};
+          {"pattern", pattern_names().name_of(block.pattern)}};
 }
 
 json blocks_document(const std::vector<Block>& blocks) {

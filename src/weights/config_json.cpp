@@ -74,9 +74,8 @@ ConfigJson ConfigJson::parse(const std::string& text, const std::string& source)
 std::string ConfigJson::model_type(const std::vector<std::string>& known) const {
   const std::string type = text("model_type");
   if (std::find(known.begin(), known.end(), type) != known.end()) return type;
-  const std::string nearest = nearest_name(type, known);
   refuse("model_type", fmt::format("is \"{}\"", type), "known families are " + join(known),
-         nearest.empty() ? "give a model of one of these families" : fmt::format("did you mean \"{}\"?", nearest));
+         did_you_mean(type, known, "give a model of one of these families"));
 }
 
 bool ConfigJson::has(const std::string& key) const {
@@ -270,13 +269,11 @@ void ConfigJson::finish(const std::vector<std::string>& also_harmless, const std
     return;
   }
   const std::string first = paths.front();
-  const std::string nearest = nearest_name(first, record_->missing());
   paths.erase(paths.begin());
   throw_bad_input(
       {fmt::format("{}: {}", place, first), "is not known",
        "the key may change what the model computes" + (paths.empty() ? "" : "; not known either: " + join(paths)),
-       nearest.empty() ? "choose a model without it, or remove it if it has no effect"
-                       : fmt::format("did you mean \"{}\"?", nearest)});
+       did_you_mean(first, record_->missing(), "choose a model without it, or remove it if it has no effect")});
 }
 
 }  // namespace pptrain

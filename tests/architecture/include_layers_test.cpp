@@ -38,6 +38,7 @@ const std::map<std::string, Rooms> rooms_of_folders = {
      {"ask", "meshes", "divide", "published", "judge", "describe", "frames", "restrictions.cpp",
       "trainer_restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes", "part_search", "objective",
       "what_if"}},
+    {"profile", {".", "foreign"}},
     {"kernels", {".", "bodies", "host"}},
     {"nn", {"parameters", ".", "operators", "run"}},
     {"io", {".", "hdf5", "samples", "run", "checkpoint", "export"}},

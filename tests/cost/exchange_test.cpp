@@ -24,7 +24,7 @@ Profile layers_with_experts() {
 Plan plan_of(const std::vector<Interval>& experts, Recompute recompute = Recompute::none) {
   Plan plan = uniform_plan({{0, 2}}, 2, 1, 16, 4, "1f1b");
   plan.stages[0].recompute = recompute;
-  plan.stages[0].blocks = {{{1, 2}, 1, 2, "all-to-all", plan.stages[0].samples, {{"experts", experts}}}};
+  plan.stages[0].blocks = {{{1, 2}, 1, 2, TensorPattern::all_to_all, plan.stages[0].samples, {{"experts", experts}}}};
   return plan;
 }
 

@@ -161,8 +161,10 @@ class RandomInstances {
     block.replicas = devices / block.tensor_parallel;
     const bool sends_rows = block.tensor_parallel > 1 && devices <= micro_batch && chance(0.4);
     if (block.replicas > micro_batch) return;
-    const std::vector<std::string> patterns = {"megatron", "sp1", "sp2"};
-    block.pattern = block.tensor_parallel == 1 ? "replicate" : sends_rows ? "all-to-all" : patterns[pick(0, 2)];
+    const std::vector<TensorPattern> patterns = {TensorPattern::megatron, TensorPattern::sp1, TensorPattern::sp2};
+    block.pattern = block.tensor_parallel == 1 ? TensorPattern::replicate
+                    : sends_rows               ? TensorPattern::all_to_all
+                                               : patterns[pick(0, 2)];
     block.samples = parts(micro_batch, sends_rows ? devices : block.replicas);
     if (sends_rows) block.shards["experts"] = parts(8, block.tensor_parallel);
     stage.blocks.push_back(block);

@@ -57,7 +57,7 @@ TEST_CASE("a shard's gradients are reduced as far as they go", "[cost]") {
 TEST_CASE("blocks have shards of their own", "[cost]") {
   ThreeAndOne made;
   Plan plan = uniform_plan({{0, 1}}, 2, 1, 4, 4, "1f1b");
-  plan.stages[0].blocks = {{{0, 1}, 1, 2, "megatron", {{0, 4}}, made.plan.stages[0].shards}};
+  plan.stages[0].blocks = {{{0, 1}, 1, 2, TensorPattern::megatron, {{0, 4}}, made.plan.stages[0].shards}};
   CHECK(amp_terms(made.instance(), plan).iteration_seconds == Approx(24.0));
 }
 

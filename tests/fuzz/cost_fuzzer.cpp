@@ -77,8 +77,9 @@ class PlanMaker {
     const int devices = stage.replicas * stage.tensor_parallel;
     block.tensor_parallel = number(1, 2);
     block.replicas = std::max(1, devices / block.tensor_parallel);
-    block.pattern = input_.PickValueInArray({"replicate", "megatron", "sp1", "sp2", "all-to-all"});
-    const bool sends_rows = block.pattern == "all-to-all" && !rarely();
+    block.pattern = input_.PickValueInArray({TensorPattern::replicate, TensorPattern::megatron, TensorPattern::sp1,
+                                             TensorPattern::sp2, TensorPattern::all_to_all});
+    const bool sends_rows = block.pattern == TensorPattern::all_to_all && !rarely();
     block.samples = parts(made.micro_batch_size, sends_rows ? devices : block.replicas);
     if (sends_rows) block.shards["experts"] = parts(4, block.tensor_parallel);
     if (input_.ConsumeBool()) block.shards["columns"] = parts(6, block.tensor_parallel);

@@ -25,7 +25,7 @@ TEST_CASE("a uniform grid is one until a stage differs or divides something unev
   plan.stages[0].zero_slices = {{0, 1}, {1, 3}};
   CHECK(uneven_part(plan.stages[0]) == "unequal slices of the state on its replicas");
   plan = grid();
-  plan.stages[0].blocks.push_back({{1, 2}, 1, 4, "megatron", {{0, 4}}, {}});
+  plan.stages[0].blocks.push_back({{1, 2}, 1, 4, TensorPattern::megatron, {{0, 4}}, {}});
   CHECK(uneven_part(plan.stages[0]) == "layers 1 to 1 divided in another way than its others");
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("a ZeRO stage counts where there are replicas, and its runs where ther
 TEST_CASE("experts that replicas divide evenly are part of a uniform grid", "[plan]") {
   Plan plan = uniform_plan({{0, 3}, {3, 6}}, 2, 1, 8, 4, std::string("1f1b"));
   const std::vector<Interval> halves = {{0, 2}, {2, 4}};
-  plan.stages[0].blocks.push_back({{1, 2}, 1, 2, "all-to-all", halves, {{"experts", {{0, 4}, {4, 8}}}}});
+  plan.stages[0].blocks.push_back({{1, 2}, 1, 2, TensorPattern::all_to_all, halves, {{"experts", {{0, 4}, {4, 8}}}}});
   CHECK(is_even_grid(plan));
   plan.stages[0].blocks[0].shards["experts"] = {{0, 3}, {3, 8}};
   CHECK_FALSE(is_even_grid(plan));

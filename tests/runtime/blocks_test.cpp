@@ -11,7 +11,7 @@ namespace {
 /// Of so many replicas x members, with the shares of the samples that are given.
 Block block(Interval layers, int tensor_parallel, const std::vector<Interval>& samples) {
   return {layers,          static_cast<int>(samples.size()),
-          tensor_parallel, tensor_parallel == 1 ? "replicate" : "megatron",
+          tensor_parallel, tensor_parallel == 1 ? TensorPattern::replicate : TensorPattern::megatron,
           samples,         {}};
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("an output layer divided over the devices that replicate the blocks", 
     deep.stages[0].blocks[0].shards = {{"vocabulary", {{0, 200}, {200, 257}}}};
     deep.stages[1].samples = {{0, 1}, {1, 4}};
     deep.stages[1].blocks = {block(output, 2, {{0, 4}})};
-    deep.stages[1].blocks[0].pattern = "sp1";
+    deep.stages[1].blocks[0].pattern = TensorPattern::sp1;
     check(reference, deep);
   }
 }

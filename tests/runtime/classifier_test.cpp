@@ -69,7 +69,7 @@ TEST_CASE("a classifier learns alike on every grid of four", "[np4]") {
 namespace {
 
 /// Features on four replicas, the classifier divided over the same devices.
-Plan hybrid(const std::string& pattern) {
+Plan hybrid(TensorPattern pattern) {
   Plan plan = grid(1, 4, 1, 8);
   plan.stages[0].blocks = {{{3, 4}, 1, 4, pattern, {{0, 8}}, {}}};
   return plan;
@@ -78,8 +78,8 @@ Plan hybrid(const std::string& pattern) {
 }  // namespace
 
 TEST_CASE("replicated features and a classifier divided over the same devices", "[np4]") {
-  for (const char* pattern : {"sp1", "sp2", "megatron"}) {
-    INFO(pattern);
+  for (const TensorPattern pattern : {TensorPattern::sp1, TensorPattern::sp2, TensorPattern::megatron}) {
+    INFO(pattern_names().name_of(pattern));
     check(hybrid(pattern));
     Plan uneven = hybrid(pattern);
     uneven.stages[0].samples = {{0, 3}, {3, 4}, {4, 7}, {7, 8}};
@@ -90,8 +90,8 @@ TEST_CASE("replicated features and a classifier divided over the same devices", 
 }
 
 TEST_CASE("blocks anywhere in a stage, with ZeRO and recomputation", "[np4]") {
-  for (const char* pattern : {"sp1", "sp2", "megatron"}) {
-    INFO(pattern);
+  for (const TensorPattern pattern : {TensorPattern::sp1, TensorPattern::sp2, TensorPattern::megatron}) {
+    INFO(pattern_names().name_of(pattern));
     Plan plan = grid(1, 4, 1, 8);
     plan.stages[0].samples = {{0, 1}, {1, 4}, {4, 6}, {6, 8}};
     plan.stages[0].blocks = {{{0, 2}, 2, 2, pattern, {{0, 5}, {5, 8}}, {}}};
@@ -102,9 +102,9 @@ TEST_CASE("blocks anywhere in a stage, with ZeRO and recomputation", "[np4]") {
     }
   }
   Plan all = grid(1, 2, 2, 8);
-  all.stages[0].blocks = {{{0, 1}, 4, 1, "replicate", {{0, 2}, {2, 4}, {4, 5}, {5, 8}}, {}},
-                          {{2, 3}, 1, 4, "sp2", {{0, 8}}, {}},
-                          {{3, 4}, 1, 4, "sp1", {{0, 8}}, {}}};
+  all.stages[0].blocks = {{{0, 1}, 4, 1, TensorPattern::replicate, {{0, 2}, {2, 4}, {4, 5}, {5, 8}}, {}},
+                          {{2, 3}, 1, 4, TensorPattern::sp2, {{0, 8}}, {}},
+                          {{3, 4}, 1, 4, TensorPattern::sp1, {{0, 8}}, {}}};
   check(all);
 }
 
@@ -114,11 +114,11 @@ TEST_CASE("a pipeline between stages with blocks", "[np4]") {
     Plan plan = grid(2, 2, 1, 4);
     plan.schedule.name = schedule;
     plan.stages[0].samples = {{0, 3}, {3, 4}};
-    plan.stages[0].blocks = {{{1, 2}, 1, 2, "sp2", {{0, 4}}, {}}};
-    plan.stages[1].blocks = {{{3, 4}, 1, 2, "sp1", {{0, 4}}, {{"classes", {{0, 20}, {20, 23}}}}}};
+    plan.stages[0].blocks = {{{1, 2}, 1, 2, TensorPattern::sp2, {{0, 4}}, {}}};
+    plan.stages[1].blocks = {{{3, 4}, 1, 2, TensorPattern::sp1, {{0, 4}}, {{"classes", {{0, 20}, {20, 23}}}}}};
     check(plan);
-    plan.stages[0].blocks = {{{0, 1}, 1, 2, "sp1", {{0, 4}}, {}}};
-    plan.stages[1].blocks = {{{2, 3}, 1, 2, "sp2", {{0, 4}}, {}}};
+    plan.stages[0].blocks = {{{0, 1}, 1, 2, TensorPattern::sp1, {{0, 4}}, {}}};
+    plan.stages[1].blocks = {{{2, 3}, 1, 2, TensorPattern::sp2, {{0, 4}}, {}}};
     check(plan);
   }
 }

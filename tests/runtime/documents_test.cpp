@@ -171,7 +171,7 @@ TEST_CASE("every layer is told where the documents of its samples begin", "[np4]
   plans[3].stages[0].samples = {{0, 1}, {1, 3}, {3, 4}, {4, 6}};
   // Layers that are divided otherwise than those around them compute other samples.
   const Interval output = {config.model.layers + 1, config.model.layers + 2};
-  plans[3].stages[0].blocks = {{output, 2, 2, "megatron", {{0, 2}, {2, 6}}, {}}};
+  plans[3].stages[0].blocks = {{output, 2, 2, TensorPattern::megatron, {{0, 2}, {2, 6}}, {}}};
   for (const Plan& plan : plans) {
     const Told told = told_under(config, plan);
     CHECK(told.size() == static_cast<std::size_t>(config.model.layers) + 2);

@@ -334,8 +334,8 @@ TEST_CASE("emulated devices train with the same numbers in the simulated time", 
   }
   SECTION("layers of a stage divided differently") {
     Plan plan = uniform_plan(even_division(8, 2), 2, 1, 16, 2, "1f1b");
-    plan.stages[0].blocks = {{{1, 3}, 1, 2, "megatron", {{0, 2}}, {}}};
-    plan.stages[1].blocks = {{{7, 8}, 1, 2, "megatron", {{0, 2}}, {}}};
+    plan.stages[0].blocks = {{{1, 3}, 1, 2, TensorPattern::megatron, {{0, 2}}, {}}};
+    plan.stages[1].blocks = {{{7, 8}, 1, 2, TensorPattern::megatron, {{0, 2}}, {}}};
     check_numbers(plan);
   }
 }
@@ -394,7 +394,8 @@ TEST_CASE("emulated devices with ZeRO-3 and with blocks meet the reference runs"
   }
   SECTION("blocks, with every ZeRO stage") {
     Plan plan = reference.plan(1, 4, 1, 4, "1f1b");
-    plan.stages[0].blocks = {{{1, 3}, 2, 2, "megatron", {{0, 1}, {1, 4}}, {}}, {{5, 6}, 1, 4, "sp1", {{0, 4}}, {}}};
+    plan.stages[0].blocks = {{{1, 3}, 2, 2, TensorPattern::megatron, {{0, 1}, {1, 4}}, {}},
+                             {{5, 6}, 1, 4, TensorPattern::sp1, {{0, 4}}, {}}};
     for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
       plan.stages[0].zero_stage = zero_stage;
       check_reference("tied", plan);

@@ -89,7 +89,7 @@ void check_experts_apart(const std::string& folder, const std::vector<std::int64
       if (!model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::experts)) continue;
       Plan of_block = with_experts(reference.plan(1, 1, devices, of_any, "1f1b"), numbers);
       plan.stages[0].blocks.push_back(
-          {{l, l + 1}, 1, devices, "megatron", {{0, plan.micro_batch_size}}, of_block.stages[0].shards});
+          {{l, l + 1}, 1, devices, TensorPattern::megatron, {{0, plan.micro_batch_size}}, of_block.stages[0].shards});
     }
     REQUIRE(plan.stages[0].blocks.size() == 2);
     INFO(folder << ", ZeRO " << zero_stage);

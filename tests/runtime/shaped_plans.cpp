@@ -111,7 +111,7 @@ void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
   block.layers.end = pick(block.layers.begin + 1, chunk.end);
   block.tensor_parallel = degrees[pick(0, static_cast<std::int64_t>(degrees.size()) - 1)];
   block.replicas = static_cast<int>(num_devices / block.tensor_parallel);
-  block.pattern = block.tensor_parallel == 1 ? "replicate" : "megatron";
+  block.pattern = block.tensor_parallel == 1 ? TensorPattern::replicate : TensorPattern::megatron;
   block.samples = parts(micro_batch_size, block.replicas);
   block.shards = shards(block.tensor_parallel);
   stage.blocks.push_back(block);
@@ -134,7 +134,7 @@ void RandomShapes::add_sending_blocks(Stage& stage, std::int64_t micro_batch_siz
     stage.blocks.push_back({{layer, layer + 1},
                             num_devices / degree,
                             degree,
-                            "all-to-all",
+                            TensorPattern::all_to_all,
                             parts(micro_batch_size, num_devices),
                             {{"experts", parts(model_.axes.at("experts"), degree)}}});
     stage.zero_groups.clear();
@@ -244,7 +244,7 @@ Plan with_sent_rows(Plan plan, const Model& model, const std::vector<std::int64_
     for (const Interval& layers : stage.layers) {
       for (std::int64_t l = layers.begin; l < layers.end; ++l) {
         if (!model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::exchange)) continue;
-        Block block = {{l, l + 1}, stage.replicas / members, members, "all-to-all", stage.samples, {}};
+        Block block = {{l, l + 1}, stage.replicas / members, members, TensorPattern::all_to_all, stage.samples, {}};
         for (const std::int64_t number : numbers) {
           std::vector<Interval>& parts = block.shards["experts"];
           const std::int64_t begin = parts.empty() ? 0 : parts.back().end;

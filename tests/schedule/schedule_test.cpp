@@ -207,7 +207,7 @@ TEST_CASE("tied gradients are exchanged shard by shard") {
 TEST_CASE("a tied embedding whose ends are divided differently on the same devices crosses between them") {
   // Replicas with the whole embedding, whose output layer holds two of eight rows each.
   Plan plan = uniform_plan({{0, 4}}, 4, 1, 8, 4, "1f1b");
-  plan.stages[0].blocks = {{{3, 4}, 1, 4, "megatron", {{0, 4}}, {}}};
+  plan.stages[0].blocks = {{{3, 4}, 1, 4, TensorPattern::megatron, {{0, 4}}, {}}};
   const std::vector<Tie> ties = token_tie(plan, 8);
   const Programs programs = compile_training(plan, task_orders(plan), {ties});
   CHECK(find_violation(plan, programs, ties).empty());
@@ -237,7 +237,7 @@ TEST_CASE("a tied embedding whose ends are divided differently on the same devic
 TEST_CASE("chunks with blocks pass the checker, and one hands over what the next one computes") {
   for (const ScheduleChoice& choice : std::vector<ScheduleChoice>{{"interleaved-1f1b", 2, 0}, {"zeropp", 2, 0}}) {
     Plan plan = uniform_plan(even_division(8, 2), 2, 1, 8, 4, choice);
-    plan.stages[0].blocks = {{{4, 6}, 1, 2, "megatron", {{0, 4}}, {}}};
+    plan.stages[0].blocks = {{{4, 6}, 1, 2, TensorPattern::megatron, {{0, 4}}, {}}};
     for (const std::vector<Tie>& ties : {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
       const Programs programs = compile_training(plan, task_orders(plan), {ties});
       CHECK(find_violation(plan, programs, ties).empty());

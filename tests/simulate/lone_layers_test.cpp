@@ -170,15 +170,18 @@ class LonePlans {
     block.layers = {l, l + 1};
     block.tensor_parallel = std::min(devices, 1 << pick(0, 2));
     block.replicas = devices / block.tensor_parallel;
-    block.pattern = block.tensor_parallel == 1 ? "replicate" : chance() ? "megatron" : "sp1";
+    block.pattern = block.tensor_parallel == 1 ? TensorPattern::replicate
+                    : chance()                 ? TensorPattern::megatron
+                                               : TensorPattern::sp1;
     block.samples = uneven(micro_batch, block.replicas);
-    if (block.tensor_parallel > 1 && layer.has_division(WeightDivision::rows) && chance()) block.pattern = "sp2";
+    if (block.tensor_parallel > 1 && layer.has_division(WeightDivision::rows) && chance())
+      block.pattern = TensorPattern::sp2;
     if (layer.has_division(WeightDivision::experts) && chance()) {
-      if (block.pattern != "replicate") block.pattern = "megatron";
+      if (block.pattern != TensorPattern::replicate) block.pattern = TensorPattern::megatron;
       block.shards["experts"] = uneven(model_.axis_size(ShardAxis::experts), block.tensor_parallel);
     }
     if (layer.has_division(WeightDivision::exchange) && chance()) {
-      block.pattern = "all-to-all";
+      block.pattern = TensorPattern::all_to_all;
       block.samples = uneven(micro_batch, devices);
       block.shards["experts"] = uneven(model_.axis_size(ShardAxis::experts), block.tensor_parallel);
     }

@@ -420,7 +420,7 @@ TEST_CASE("a chunk that hands over to one divided differently exchanges samples 
   Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 4, 4, ScheduleChoice{"interleaved-1f1b", 2, 0});
   CHECK(simulated(instance, plan).makespan_seconds == Approx(2.0 * 2.0 * 3.0));
   // Device 1 lacks a sample in F, device 0 in B; then device 1 computes three of the four.
-  plan.stages[0].blocks = {{{1, 2}, 2, 1, "replicate", {{0, 1}, {1, 4}}, {}}};
+  plan.stages[0].blocks = {{{1, 2}, 2, 1, TensorPattern::replicate, {{0, 1}, {1, 4}}, {}}};
   CHECK(simulated(instance, plan).makespan_seconds == Approx(2.0 * 3.0 + 3.0 * 3.0 + 2.0 * (0.1 + 0.5)));
 }
 

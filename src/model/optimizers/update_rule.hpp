@@ -31,7 +31,7 @@ enum class UpdateScope {
 /// All that the rest of pptrain knows of an optimizer's step over one parameter: how much memory, which datasets of a
 /// checkpoint and how much time it takes, and how it may be divided.
 struct UpdateRule {
-  OptimizerKind method = OptimizerKind::adamw;  ///< whose arithmetic it is (`src/optim`)
+  OptimizerKind method = {};  ///< whose arithmetic it is (`src/optim`)
   std::vector<StateSpec> states;
   UpdateScope scope = UpdateScope::element;
   double flop = 0.0;         ///< per element

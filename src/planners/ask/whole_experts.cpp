@@ -45,7 +45,7 @@ Block sending_block(const Profile& profile, const Stage& stage, std::int64_t lay
   return {{layer, layer + 1},
           stage.replicas / members,
           members,
-          name_of(TensorPattern::all_to_all, members),
+          TensorPattern::all_to_all,
           stage.samples,
           {{"experts", experts_by_samples(profile.axes.at("experts"), stage.samples, members)}}};
 }

@@ -111,8 +111,8 @@ std::string blocks_text(const std::vector<Block>& blocks) {
         layers.emplace_back("...");
       }
     }
-    text += fmt::format(", layers {} {} {} x {}{}", join(layers), first->pattern, first->replicas,
-                        first->tensor_parallel, shares_text(first->shards));
+    text += fmt::format(", layers {} {} {} x {}{}", join(layers), pattern_names().name_of(first->pattern),
+                        first->replicas, first->tensor_parallel, shares_text(first->shards));
     first = end;
   }
   return text;

@@ -133,7 +133,7 @@ std::vector<Plan> shifted_experts(const SearchSpace& space, const Plan& plan) {
   if (!space.restrictions.may_send_rows()) return plans;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const std::vector<Block>& blocks = plan.stages[s].blocks;
-    const auto sends = [](const Block& block) { return pattern_called(block.pattern) == TensorPattern::all_to_all; };
+    const auto sends = [](const Block& block) { return block.pattern == TensorPattern::all_to_all; };
     if (blocks.empty() || !std::all_of(blocks.begin(), blocks.end(), sends)) continue;
     for (int from = 0; from < blocks.front().tensor_parallel; ++from) {
       for (int to = 0; to < blocks.front().tensor_parallel; ++to) {

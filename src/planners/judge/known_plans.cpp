@@ -27,7 +27,7 @@ void append(Key& key, const std::map<std::string, std::vector<Interval>>& shards
 
 void append(Key& key, const Block& block) {
   key.insert(key.end(), {block.layers.begin, block.layers.end, block.replicas, block.tensor_parallel});
-  append(key, block.pattern);
+  key.push_back(static_cast<std::int64_t>(block.pattern));
   append(key, block.samples);
   append(key, block.shards);
 }

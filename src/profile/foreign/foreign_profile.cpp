@@ -113,10 +113,8 @@ ForeignProfile read_foreign_profile(const std::string& planner, const std::strin
   const auto* reader =
       std::find_if(std::begin(readers), std::end(readers), [&](const Reader& each) { return each.planner == planner; });
   if (reader == std::end(readers)) {
-    const std::string meant = nearest_name(planner, foreign_planners());
-    throw_bad_input(
-        {"command line: --from", fmt::format("unknown planner \"{}\"", shown(planner)), "",
-         meant.empty() ? "known ones: " + join(foreign_planners()) : fmt::format("did you mean \"{}\"?", meant)});
+    throw_bad_input({"command line: --from", fmt::format("unknown planner \"{}\"", shown(planner)), "",
+                     did_you_mean(planner, foreign_planners(), "known ones: " + join(foreign_planners()))});
   }
   ForeignProfile profile = reader->read(path);
   foreign::hold_together(profile);

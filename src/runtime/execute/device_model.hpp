@@ -20,11 +20,11 @@ class DeviceModel {
 
   /// The parts of the stage, in the order of the layers.
   const std::vector<std::unique_ptr<PartModel>>& parts() const { return parts_; }
-  /// What holds the layers of a chunk, in their order.
+  /// Whether the device has layers of a chunk.
   bool has(ChunkId chunk) const { return parts_of_.contains(chunk.value); }
   /// Parts with layers of a chunk, in the order of the layers. The chunk must be here (`has`).
   const std::vector<PartModel*>& parts_of(ChunkId chunk) const { return parts_of_.at(chunk.value); }
-  /// The samples of a micro-batch that the first layer of a chunk computes here, and those that the last one does.
+  /// Samples of a micro-batch that the first layer of a chunk computes here.
   Interval entry_samples(ChunkId chunk) const { return parts_of(chunk).front()->role().samples(); }
   /// Samples of a micro-batch that the last layer of a chunk computes here.
   Interval exit_samples(ChunkId chunk) const { return parts_of(chunk).back()->role().samples(); }

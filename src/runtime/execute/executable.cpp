@@ -20,15 +20,16 @@ bool executes(const Layer& layer, TensorPattern pattern) {
 void check_pattern(const Block& block, const Model& model, const std::string& place) {
   for (std::int64_t l = block.layers.begin; l < block.layers.end; ++l) {
     const Layer& layer = model.layers[static_cast<std::size_t>(l)];
-    if (executes(layer, pattern_called(block.pattern))) continue;
-    throw_bad_input({place + ".pattern", fmt::format("\"{}\" of layer {} ({})", block.pattern, l, layer.name),
+    if (executes(layer, block.pattern)) continue;
+    throw_bad_input({place + ".pattern",
+                     fmt::format("\"{}\" of layer {} ({})", pattern_names().name_of(block.pattern), l, layer.name),
                      "it is divided as Megatron does", "write \"megatron\""});
   }
 }
 
 /// Along the inputs, too, every member holds at least one.
 void check_rows(const Block& block, const Model& model, const std::string& place) {
-  if (pattern_called(block.pattern) != TensorPattern::sp2) return;
+  if (block.pattern != TensorPattern::sp2) return;
   for (std::int64_t l = block.layers.begin; l < block.layers.end; ++l) {
     for (const ParameterSpec& spec : model.layers[static_cast<std::size_t>(l)].parameters) {
       const std::int64_t length = model.axis_size(spec.row_axis);

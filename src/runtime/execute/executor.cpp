@@ -79,48 +79,34 @@ bool completes_gradients(const Program& program, std::size_t task) {
 }  // namespace
 
 Executor::Executor(const ExecutorParts& parts)
-    : model_(parts.model),
-      plan_(parts.plan),
-      ties_(parts.ties),
-      ends_(tie_ends(plan_, ties_)),
-      map_(parts.map),
-      role_(parts.role),
-      device_(parts.device),
-      optimizer_(parts.optimizer),
-      groups_(parts.groups),
-      waiter_(parts.waiter),
-      arena_(parts.arena),
-      kernels_(parts.kernels),
-      values_(0, {}, arena_.device().host_memory()),
-      last_chunk_(static_cast<int>(chunk_places(plan_).size()) - 1),
-      expert_loads_(model_),
-      model_balance_(parts.model_balance),
-      times_(arena_.device(), waiter_) {
-  for (const ChunkPlace& place : chunk_places(plan_)) {
-    if (place.layers.end < model_.num_layers())
-      cut_ports_.push_back(model_.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
-  }
-  sums_.buffer = Buffer(arena_, static_cast<std::size_t>(2 + last_chunk_ + 1) * sizeof(double));
-  if (role_ && plan_.stages[role_->stage.index()].offload_activations) offload_.emplace(arena_);
-  waiter_.name_place([this] { return place(); });
+    : parts_(parts),
+      values_(0, {}, parts.arena.device().host_memory()),
+      last_chunk_(static_cast<int>(chunk_places(parts.plan).size()) - 1),
+      messages_(parts),
+      samples_(parts),
+      expert_loads_(parts.model),
+      times_(parts.arena.device(), parts.waiter) {
+  sums_.buffer = Buffer(parts_.arena, static_cast<std::size_t>(2 + last_chunk_ + 1) * sizeof(double));
+  if (parts_.role && parts_.plan.stages[parts_.role->stage.index()].offload_activations) offload_.emplace(parts_.arena);
+  parts_.waiter.name_place([this] { return place(); });
 }
 
-Executor::~Executor() { waiter_.name_place({}); }
+Executor::~Executor() { parts_.waiter.name_place({}); }
 
 IterationResult Executor::run(const Program& program, const Iteration& iteration) {
   // From where the device has nothing left to do, its times are those of the host.
-  if (iteration.trace != nullptr) wait_for_device(arena_.device().work_so_far());
+  if (iteration.trace != nullptr) wait_for_device(parts_.arena.device().work_so_far());
   times_.start();
   result_ = {};
   result_.targets = count_targets(iteration);
-  arena_.device().fill(sums_.buffer.data(), 0, sums_.buffer.bytes());
+  parts_.arena.device().fill(sums_.buffer.data(), 0, sums_.buffer.bytes());
   expert_loads_.clear();
-  if (model_balance_ != nullptr) model_balance_->start();
-  waiter_.take_cpu_seconds();
+  if (parts_.model_balance != nullptr) parts_.model_balance->start();
+  parts_.waiter.take_cpu_seconds();
   const double cpu_start = thread_cpu_seconds();
-  if (device_ != nullptr) {
-    device_->announce(next(program, 0, reads_weights));
-    device_->carry();
+  if (parts_.device != nullptr) {
+    parts_.device->announce(next(program, 0, reads_weights));
+    parts_.device->carry();
   }
   for (std::size_t i = 0; i < program.instructions.size(); ++i) run_instruction(program, i, iteration);
   current_ = nullptr;
@@ -133,8 +119,8 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
 /// Targets of the global batch. Where some positions have none every rank counts, since micro-batches and replicas have
 /// different numbers of them.
 std::int64_t Executor::count_targets(const Iteration& iteration) const {
-  const std::int64_t samples = iteration.counted_samples.value_or(plan_.global_batch_size);
-  if (!model_.sample.has_unlabelled()) return samples * model_.sample.rows;
+  const std::int64_t samples = iteration.counted_samples.value_or(parts_.plan.global_batch_size);
+  if (!parts_.model.sample.has_unlabelled()) return samples * parts_.model.sample.rows;
   std::int64_t sum = 0;
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     std::int64_t of_sample = 0;
@@ -149,21 +135,21 @@ std::int64_t Executor::count_targets(const Iteration& iteration) const {
 void Executor::run_instruction(const Program& program, std::size_t number, const Iteration& iteration) {
   const Instruction& instruction = program.instructions[number];
   current_ = &instruction;
-  if (!passes_on(instruction.op)) output_.reset();
-  if (reads_weights(instruction.op)) device_->announce(next(program, number + 1, reads_weights));
+  if (!passes_on(instruction.op)) messages_.drop_output();
+  if (reads_weights(instruction.op)) parts_.device->announce(next(program, number + 1, reads_weights));
   if (offload_ && is_task(instruction.op)) next_task_ = next(program, number + 1, is_task);
   if (is_task(instruction.op) && completes_gradients(program, number)) {
-    device_->begin(instruction.chunk, GradientPass::completes);
+    parts_.device->begin(instruction.chunk, GradientPass::completes);
   }
   execute_traced(program, instruction, iteration);
   if (is_task(instruction.op) || instruction.op == Op::step) limit_lead();
   times_.count(instruction.op == Op::wait_receive ? WaitKind::idle : WaitKind::communication);
-  release_sent();
-  if (device_ != nullptr) device_->progress();
+  messages_.release_sent();
+  if (parts_.device != nullptr) parts_.device->progress();
 }
 
 void Executor::execute_traced(const Program& program, const Instruction& instruction, const Iteration& iteration) {
-  const DeviceRange range(arena_.device(), [&] { return range_name(program, instruction); });
+  const DeviceRange range(parts_.arena.device(), [&] { return range_name(program, instruction); });
   const std::optional<Lane> lane = iteration.trace == nullptr ? std::nullopt : lane_of(instruction.op);
   DeviceTimes::Point begin = lane ? times_.now() : DeviceTimes::Point();
   execute(instruction, iteration);
@@ -171,13 +157,11 @@ void Executor::execute_traced(const Program& program, const Instruction& instruc
 }
 
 void Executor::wait_for_sends(const Iteration& iteration) {
-  for (Outgoing& outgoing : outgoing_) {
-    waiter_.wait(*outgoing.pending, [&] { return fmt::format("end of iteration {}", iteration.step); });
-  }
-  outgoing_.clear();
-  if (model_balance_ != nullptr) {
-    model_balance_->finish(
-        [&](Pending& sent) { waiter_.wait(sent, [&] { return fmt::format("end of iteration {}", iteration.step); }); });
+  messages_.wait_for_sends([&] { return fmt::format("end of iteration {}", iteration.step); });
+  if (parts_.model_balance != nullptr) {
+    parts_.model_balance->finish([&](Pending& sent) {
+      parts_.waiter.wait(sent, [&] { return fmt::format("end of iteration {}", iteration.step); });
+    });
   }
   times_.count(WaitKind::communication);
 }
@@ -186,12 +170,13 @@ void Executor::count_times(double cpu_start) {
   result_.communication_seconds = times_.take(WaitKind::communication);
   result_.idle_seconds = times_.take(WaitKind::idle);
   result_.seconds = times_.host_seconds();
-  result_.cpu_seconds = arena_.device().is_host() ? thread_cpu_seconds() - cpu_start - waiter_.take_cpu_seconds()
-                                                  : result_.compute_seconds();
+  result_.cpu_seconds = parts_.arena.device().is_host()
+                            ? thread_cpu_seconds() - cpu_start - parts_.waiter.take_cpu_seconds()
+                            : result_.compute_seconds();
 }
 
 void Executor::write_trace(const Program& program, Trace& trace) {
-  wait_for_device(arena_.device().work_so_far());
+  wait_for_device(parts_.arena.device().work_so_far());
   trace.clear();
   for (const Traced& traced : traced_) {
     trace.push_back(
@@ -207,16 +192,16 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::backward_input: backward_input(instruction, false); break;
     case Op::backward_weight: backward_weight(instruction); break;
     case Op::backward: backward_input(instruction, true); break;
-    case Op::post_receive: post_receive(instruction); break;
-    case Op::wait_receive: wait_receive(instruction); break;
-    case Op::gather_received: gather_received(instruction); break;
-    case Op::send: send(instruction); break;
-    case Op::hand_over: hand_over(instruction); break;
-    case Op::gather_parameters: device_->gather(instruction.chunk); break;
-    case Op::release_parameters: device_->release(instruction.chunk); break;
-    case Op::reduce_gradients: device_->reduce(instruction.chunk); break;
+    case Op::post_receive: messages_.post_receive(instruction); break;
+    case Op::wait_receive: messages_.wait_receive(instruction); break;
+    case Op::gather_received: messages_.gather_received(instruction); break;
+    case Op::send: messages_.send(instruction); break;
+    case Op::hand_over: messages_.hand_over(instruction); break;
+    case Op::gather_parameters: parts_.device->gather(instruction.chunk); break;
+    case Op::release_parameters: parts_.device->release(instruction.chunk); break;
+    case Op::reduce_gradients: parts_.device->reduce(instruction.chunk); break;
     case Op::wait_gradients: wait_gradients(); break;
-    case Op::reduce_tied: add_tied_gradients(instruction.chunk.value); break;
+    case Op::reduce_tied: messages_.add_tied_gradients(instruction.chunk.value); break;
     case Op::reduce_loss: reduce_loss(iteration); break;
     case Op::reduce_norm: reduce_norm(iteration); break;
     case Op::step: update(iteration); break;
@@ -225,24 +210,25 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
 
 /// What others wait for goes on.
 void Executor::wait_for_device(DeviceWorkPtr work) {
-  if (arena_.device().is_host()) return;
-  WorkPending pending(arena_.device(), groups_, std::move(work));
-  waiter_.wait_for_own(pending);
+  if (parts_.arena.device().is_host()) return;
+  WorkPending pending(parts_.arena.device(), parts_.groups, std::move(work));
+  parts_.waiter.wait_for_own(pending);
 }
 
 /// After a task, and after the step.
 void Executor::limit_lead() {
-  if (arena_.device().is_host()) return;
-  lead_.push_back(arena_.device().work_so_far());
+  if (parts_.arena.device().is_host()) return;
+  lead_.push_back(parts_.arena.device().work_so_far());
   if (lead_.size() <= most_lead) return;
   wait_for_device(std::move(lead_.front()));
   lead_.pop_front();
 }
 
 std::string Executor::place() const {
-  std::string text = fmt::format("rank {}, ", groups_.all().rank());
-  if (role_) {
-    text += fmt::format("stage {}, replica {}, shard {}, ", role_->stage.value, role_->replica, role_->shard);
+  std::string text = fmt::format("rank {}, ", parts_.groups.all().rank());
+  if (parts_.role) {
+    text += fmt::format("stage {}, replica {}, shard {}, ", parts_.role->stage.value, parts_.role->replica,
+                        parts_.role->shard);
   }
   return current_ == nullptr ? text + "between iterations" : text + fmt::format("at \"{}\"", to_string(*current_));
 }

@@ -6,10 +6,10 @@
 namespace pptrain {
 
 void Executor::wait_gradients() {
-  waiter_.wait(device_->reductions(), [] { return std::string(); });
-  device_->drop_summed();
+  parts_.waiter.wait(parts_.device->reductions(), [] { return std::string(); });
+  parts_.device->drop_summed();
   // What several parts have of a tied parameter they exchange whole.
-  for (const auto& part : device_->parts()) {
+  for (const auto& part : parts_.device->parts()) {
     for (const std::size_t unit : part->tied_units()) part->shards().gather_gradients(unit);
   }
 }
@@ -18,14 +18,14 @@ void Executor::wait_gradients() {
 /// of their own.
 void Executor::reduce_loss(const Iteration& iteration) {
   // Shards of a replica all know its loss, so the first one alone reports it.
-  const bool reports = device_ != nullptr && device_->parts().back()->role().shard == 0;
+  const bool reports = parts_.device != nullptr && parts_.device->parts().back()->role().shard == 0;
   const StopWish wish = iteration.stop_wish ? iteration.stop_wish() : StopWish::none;
   std::vector<double> sums = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
                               wish == StopWish::interrupted ? 1.0 : 0.0,
                               iteration.router_aux_loss > 0.0 ? own_balance() : 0.0};
   const auto scalars = static_cast<std::ptrdiff_t>(sums.size());
   sums.insert(sums.end(), expert_loads_.rows().begin(), expert_loads_.rows().end());
-  groups_.all().all_reduce_sum(sums.data(), sums.size());
+  parts_.groups.all().all_reduce_sum(sums.data(), sums.size());
   result_.expert_rows.assign(sums.begin() + scalars, sums.end());
   result_.balance = sums[3] / global_rows();
   result_.loss = sums[0] / divisor() + iteration.router_aux_loss * result_.balance;
@@ -34,29 +34,29 @@ void Executor::reduce_loss(const Iteration& iteration) {
 
 /// What the chunks of this device add to the balance of the experts, in the order of the chunks.
 double Executor::own_balance() {
-  if (model_balance_ != nullptr) return model_balance_->sum();
+  if (parts_.model_balance != nullptr) return parts_.model_balance->sum();
   double sum = 0.0;
-  for (int chunk = 0; device_ != nullptr && chunk <= last_chunk_; ++chunk) {
-    if (device_->has(ChunkId(chunk))) sum += value_of(sums_.balance(ChunkId(chunk)));
+  for (int chunk = 0; parts_.device != nullptr && chunk <= last_chunk_; ++chunk) {
+    if (parts_.device->has(ChunkId(chunk))) sum += value_of(sums_.balance(ChunkId(chunk)));
   }
   return sum;
 }
 
 /// All ranks know the norm, so all skip a step or none does. A norm that is not finite would make all weights so.
 void Executor::reduce_norm(const Iteration& iteration) {
-  if (device_ != nullptr) {
+  if (parts_.device != nullptr) {
     std::vector<ValueRun> runs;
-    for (const auto& part : device_->parts()) {
+    for (const auto& part : parts_.device->parts()) {
       for (const OwnPart& own : part->parameters().own_parts()) {
         const Interval counted = part->counted(own);
         if (counted.empty()) continue;
         runs.push_back({own.gradients + (counted.begin - own.begin), static_cast<std::size_t>(counted.size())});
       }
     }
-    kernels_.sums_of_squares(runs.data(), runs.size(), sums_.squares());
+    parts_.kernels.sums_of_squares(runs.data(), runs.size(), sums_.squares());
   }
   double squares = value_of(sums_.squares());
-  groups_.all().all_reduce_sum(&squares, 1);
+  parts_.groups.all().all_reduce_sum(&squares, 1);
   result_.grad_norm = std::sqrt(squares) / iteration.loss_scale;
   result_.loss_scale = iteration.loss_scale;
   result_.skipped = !std::isfinite(result_.grad_norm);
@@ -64,15 +64,15 @@ void Executor::reduce_norm(const Iteration& iteration) {
 
 double Executor::value_of(const double* sum) {
   const Buffer value(values_, sizeof(double));
-  wait_for_device(arena_.device().start_download(value.data(), sum, value.bytes()));
+  wait_for_device(parts_.arena.device().start_download(value.data(), sum, value.bytes()));
   return *static_cast<const double*>(value.data());
 }
 
 void Executor::update(const Iteration& iteration) {
-  if (device_ == nullptr) return;
-  device_->settle();
+  if (parts_.device == nullptr) return;
+  parts_.device->settle();
   if (!result_.skipped) step(iteration);
-  for (const auto& part : device_->parts()) part->parameters().start_step();
+  for (const auto& part : parts_.device->parts()) part->parameters().start_step();
 }
 
 /// The optimizer's step, behind which what it has updated is published.
@@ -84,7 +84,7 @@ void Executor::step(const Iteration& iteration) {
   };
   std::vector<Unit> units;           // in the order in which the optimizer comes to them
   std::vector<std::size_t> unit_of;  // of the optimizer's runs
-  for (const auto& part : device_->parts()) {
+  for (const auto& part : parts_.device->parts()) {
     const ParameterStore& store = part->parameters();
     const std::size_t first = units.size();
     for (std::size_t unit = 0; unit < store.num_units(); ++unit) units.push_back({part.get(), unit});
@@ -93,12 +93,13 @@ void Executor::step(const Iteration& iteration) {
   std::size_t published = 0;
   const auto publish_before = [&](std::size_t end) {
     for (; published < end; ++published) units[published].part->shards().publish_weights(units[published].unit);
-    device_->progress();
+    parts_.device->progress();
   };
   const double scale = clip_factor(result_.grad_norm, iteration.gradient_clip) / iteration.loss_scale;
-  optimizer_->step({iteration.step - iteration.skipped_steps, iteration.learning_rate, scale}, [&](std::size_t run) {
-    if (run + 1 < unit_of.size()) publish_before(unit_of[run + 1]);
-  });
+  parts_.optimizer->step({iteration.step - iteration.skipped_steps, iteration.learning_rate, scale},
+                         [&](std::size_t run) {
+                           if (run + 1 < unit_of.size()) publish_before(unit_of[run + 1]);
+                         });
   publish_before(units.size());
 }
 

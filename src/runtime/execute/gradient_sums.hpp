@@ -22,9 +22,10 @@ class GradientSums final : public Pending {
   void add_all_reduce(float* data, std::size_t n);
   /// Member k of the group gets slices[k], summed over the group; of `ended`: see `GradientReduction`.
   void add_reduce_scatter(float* data, const std::vector<Interval>& slices, std::function<void()> ended = {});
+  /// Frees what sums that have ended hold (`GradientReduction::drop_ended`).
   void drop_ended();
-  /// After that: this member's slice, `own` of an array of `size` elements, is summed over the groups. Nothing where
-  /// all replicas are one group.
+  /// Sums this member's slice, `own` of an array of `size` elements, over the groups, behind the reduce-scatter that
+  /// was added before. Nothing where all replicas are one group.
   void add_across(float* slice, Interval own, std::size_t size);
 
   bool test() override { return advance(&Pending::test); }

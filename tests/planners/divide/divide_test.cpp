@@ -7,8 +7,8 @@
 #include "base/infinity.hpp"
 #include "cost/instances.hpp"
 #include "plan/zero_groups.hpp"
-#include "planners/divide/layer_balance.hpp"
 #include "planners/divide/division_bound.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain {

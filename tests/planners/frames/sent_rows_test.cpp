@@ -49,12 +49,12 @@ TEST_CASE("replicas send rows to experts where that is asked for and faster", "[
   const Plan whole = even.plan("whole"), sent = even.plan("all-to-all");
   REQUIRE(sent.stages[0].blocks.size() == 1);
   const Block& block = sent.stages[0].blocks[0];
-  CHECK((block.pattern == "all-to-all" && block.layers == Interval{2, 3}));
+  CHECK((block.pattern == TensorPattern::all_to_all && block.layers == Interval{2, 3}));
   CHECK(sent.predicted->iteration_seconds < whole.predicted->iteration_seconds);
   const std::vector<Interval>& experts = block.shards.at("experts");
   CHECK(std::all_of(experts.begin(), experts.end(), [&](Interval own) { return own.size() == experts[0].size(); }));
   CHECK(std::none_of(whole.stages[0].blocks.begin(), whole.stages[0].blocks.end(),
-                     [](const Block& other) { return other.pattern == "all-to-all"; }));
+                     [](const Block& other) { return other.pattern == TensorPattern::all_to_all; }));
 }
 
 TEST_CASE("replicas send rows where nobody says anything and that is faster", "[planners]") {
@@ -62,7 +62,7 @@ TEST_CASE("replicas send rows where nobody says anything and that is faster", "[
   const Plan sent = even.plan("all-to-all"), chosen = even.plan("auto"), columns = even.plan("columns");
   CHECK(chosen.predicted->iteration_seconds <= sent.predicted->iteration_seconds * (1.0 + 1e-9));
   REQUIRE(chosen.stages[0].blocks.size() == 1);
-  CHECK(chosen.stages[0].blocks[0].pattern == "all-to-all");
+  CHECK(chosen.stages[0].blocks[0].pattern == TensorPattern::all_to_all);
   CHECK(columns.predicted->iteration_seconds > chosen.predicted->iteration_seconds);
   for (const Stage& stage : columns.stages) CHECK((stage.blocks.empty() && stage.shards.empty()));
   CHECK(restrictions_of(parse_config("", "c.toml", "")).experts == Experts::chosen);
@@ -145,11 +145,11 @@ TEST_CASE("a split of layers with experts sends rows where that is asked for", "
   const Plan sent = plan("all-to-all"), whole = plan("whole");
   REQUIRE(sent.stages[0].blocks.size() == 1);
   const Block& block = sent.stages[0].blocks[0];
-  CHECK((block.layers == Interval{2, 3} && block.pattern == "all-to-all" && block.tensor_parallel == 4));
+  CHECK((block.layers == Interval{2, 3} && block.pattern == TensorPattern::all_to_all && block.tensor_parallel == 4));
   CHECK(block.samples == sent.stages[0].samples);
   CHECK(block.shards.at("experts") == even_division(16, 4));
   REQUIRE(whole.stages[0].blocks.size() == 1);
-  CHECK(whole.stages[0].blocks[0].pattern == "megatron");
+  CHECK(whole.stages[0].blocks[0].pattern == TensorPattern::megatron);
   CHECK(sent.predicted->iteration_seconds < whole.predicted->iteration_seconds);
 }
 

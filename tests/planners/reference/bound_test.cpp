@@ -47,7 +47,7 @@ TEST_CASE("no bound exceeds any plan, however it is divided", "[bound]") {
 }
 
 /// All layers on all devices with one sharding pattern, which need not cost what the profile's all-reduces cost.
-Plan sharded_plan(const RandomInstance& instance, const std::string& pattern) {
+Plan sharded_plan(const RandomInstance& instance, TensorPattern pattern) {
   const int devices = instance.cluster.num_devices();
   Plan plan;
   plan.global_batch_size = plan.micro_batch_size = instance.global_batch_size;
@@ -70,11 +70,11 @@ TEST_CASE("no bound exceeds plans of layers sharded without all-reduces", "[boun
     if (instance.cluster.num_devices() == 1) continue;
     instance.global_batch_size = 1;
     for (ProfileLayer& layer : instance.profile.layers) layer.output_bytes *= 1e-3;
-    for (const char* pattern : {"sp1", "sp2"}) {
+    for (const TensorPattern pattern : {TensorPattern::sp1, TensorPattern::sp2}) {
       const Plan plan = sharded_plan(instance, pattern);
       if (!costable(instance.profile, instance.cluster, plan)) continue;
       if (!fits(instance.profile, instance.cluster, plan)) continue;
-      CAPTURE(seed, pattern);
+      CAPTURE(seed, pattern_names().name_of(pattern));
       const double seconds = amp(instance.profile, instance.cluster, plan);
       REQUIRE(lower_bound_seconds(instance.view()) <= seconds * rounding);
       ++fitting;

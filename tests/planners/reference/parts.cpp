@@ -37,7 +37,7 @@ Part part_of_layer(const Stage& stage, std::int64_t layer) {
                stage.devices,      stage.samples, loads_of(stage.shards, stage.tensor_parallel)};
   for (const Block& block : stage.blocks) {
     if (!block.layers.contains(layer)) continue;
-    part.pattern = block.pattern;
+    part.pattern = pattern_names().name_of(block.pattern);
     part.devices = rows_of_degree(stage, block.tensor_parallel);
     part.samples = block.samples;
     part.loads = loads_of(block.shards, block.tensor_parallel);

@@ -81,7 +81,9 @@ void add_block(const RandomInstance& instance, Choices& choices, Stage& stage, s
   if (degrees.empty()) return;
   block.tensor_parallel = choices.of(degrees);
   block.replicas = static_cast<int>(devices.size()) / block.tensor_parallel;
-  block.pattern = block.tensor_parallel == 1 ? "replicate" : choices.of<std::string>({"megatron", "sp1", "sp2"});
+  block.pattern = block.tensor_parallel == 1
+                      ? TensorPattern::replicate
+                      : choices.of<TensorPattern>({TensorPattern::megatron, TensorPattern::sp1, TensorPattern::sp2});
   block.shards = random_shards(choices, block.tensor_parallel);
   block.samples = random_samples(choices, micro_batch_size, block.replicas);
   stage.blocks.push_back(block);

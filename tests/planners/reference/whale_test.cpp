@@ -123,7 +123,7 @@ void visit_hybrids(const RandomInstance& instance, const Visit& visit) {
       for (int end = begin + 1; end <= layers; ++end) {
         std::vector<Interval> shares;
         visit_shares(num_devices / degree, plan.micro_batch_size, shares, [&](const std::vector<Interval>& samples) {
-          plan.stages[0].blocks = {{{begin, end}, num_devices / degree, degree, "megatron", samples, {}}};
+          plan.stages[0].blocks = {{{begin, end}, num_devices / degree, degree, TensorPattern::megatron, samples, {}}};
           visit_all_shares(plan, 0, visit);
         });
       }

@@ -286,7 +286,7 @@ TEST_CASE("samples in training are the same by any plan", "[np4]") {
     check_samples(config, grid(config, pipeline, data, tensor));
   }
   Plan blocks = grid(config, 1, 2, 2);
-  blocks.stages[0].blocks = {{{1, 3}, 4, 1, "replicate", {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, {}}};
+  blocks.stages[0].blocks = {{{1, 3}, 4, 1, TensorPattern::replicate, {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, {}}};
   check_samples(config, blocks);
   Plan divided = grid(config, 1, 4, 1);
   divided.stages[0].zero_stage = 2;

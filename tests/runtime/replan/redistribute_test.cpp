@@ -169,10 +169,10 @@ TEST_CASE("state moves between plans with blocks and without", "[np4]") {
     // Both ends of a tied embedding on the same devices, divided differently.
     Plan hybrid = reference.plan(1, 4, 1, 8, "1f1b");
     hybrid.stages[0].blocks = {
-        {{2, 4}, 2, 2, "megatron", {{0, 3}, {3, 8}}, {}},
-        {{5, 6}, 1, 4, "sp1", {{0, 8}}, {{"vocabulary", {{0, 9}, {9, 70}, {70, 150}, {150, 257}}}}}};
+        {{2, 4}, 2, 2, TensorPattern::megatron, {{0, 3}, {3, 8}}, {}},
+        {{5, 6}, 1, 4, TensorPattern::sp1, {{0, 8}}, {{"vocabulary", {{0, 9}, {9, 70}, {70, 150}, {150, 257}}}}}};
     Plan chunks = reference.plan(2, 2, 1, 2, "zb-v", 2);
-    chunks.stages[0].blocks = {{{0, 1}, 1, 2, "megatron", {{0, 2}}, {}}};
+    chunks.stages[0].blocks = {{{0, 1}, 1, 2, TensorPattern::megatron, {{0, 2}}, {}}};
     const Plan grid = reference.plan(2, 1, 2, 4, "1f1b");
     for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
       INFO(run << ", ZeRO " << zero_stage);

@@ -44,7 +44,7 @@ Stage stage_of(const SearchSpace& space, const AlpaChoice::ChosenStage& chosen, 
     stage.blocks.push_back({part.layers,
                             division.replicas,
                             division.tensor_parallel,
-                            name_of(TensorPattern::megatron, division.tensor_parallel),
+                            written_pattern(TensorPattern::megatron, division.tensor_parallel),
                             even_division(micro_batch, division.replicas),
                             {}});
   }

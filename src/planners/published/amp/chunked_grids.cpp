@@ -5,8 +5,8 @@
 
 #include "cost/stage_time.hpp"
 #include "plan/zero_groups.hpp"
-#include "planners/divide/layer_balance.hpp"
 #include "planners/divide/division_problem.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/meshes/grid.hpp"
 
 namespace pptrain {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/names.hpp"
-#include "planners/divide/layer_balance.hpp"
 #include "planners/divide/division_bound.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/published/amp/uniform_search.hpp"
 
 namespace pptrain {

@@ -6,8 +6,8 @@
 
 #include "base/infinity.hpp"
 #include "base/units.hpp"
-#include "planners/divide/layer_balance.hpp"
 #include "planners/divide/division_bound.hpp"
+#include "planners/divide/layer_balance.hpp"
 #include "planners/published/amp/remedy.hpp"
 #include "planners/published/amp/ruled.hpp"
 

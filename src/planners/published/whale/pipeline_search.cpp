@@ -128,7 +128,7 @@ Plan PipelineSearch::plan_of(const PipelineCandidate& candidate, const Costs& co
 std::vector<Block> PipelineSearch::pattern_blocks(const StageMesh& mesh, const Stage& stage) const {
   std::vector<Block> blocks = blocks_of(space_.instance, mesh, stage.samples, stage.layers.front());
   std::erase_if(blocks, [](const Block& block) {
-    return pattern_called(block.pattern) == TensorPattern::megatron || block.tensor_parallel == 1;
+    return block.pattern == TensorPattern::megatron || block.tensor_parallel == 1;
   });
   return blocks;
 }

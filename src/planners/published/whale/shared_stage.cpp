@@ -32,11 +32,11 @@ std::vector<Block> blocks_of(const Instance& instance, const StageMesh& mesh, co
       pattern = least_communication(instance.profile, slowest, static_cast<int>(l), mesh.tensor_parallel(),
                                     static_cast<double>(most_samples(samples)));
     }
-    const std::string& name = name_of(pattern, mesh.tensor_parallel());
-    if (!blocks.empty() && blocks.back().pattern == name) {
+    pattern = written_pattern(pattern, mesh.tensor_parallel());
+    if (!blocks.empty() && blocks.back().pattern == pattern) {
       blocks.back().layers.end = l + 1;
     } else {
-      blocks.push_back({{l, l + 1}, mesh.replicas(), mesh.tensor_parallel(), name, samples, mesh.shards()});
+      blocks.push_back({{l, l + 1}, mesh.replicas(), mesh.tensor_parallel(), pattern, samples, mesh.shards()});
     }
   }
   return blocks;

@@ -90,7 +90,7 @@ TEST_CASE("parts that ask for more devices than there are share them as blocks",
   CHECK(block.layers == Interval{6, 7});
   CHECK(block.replicas == 1);
   CHECK(block.tensor_parallel == 4);
-  CHECK(block.pattern == "sp1");  // the last layer gathers no outputs
+  CHECK(block.pattern == TensorPattern::sp1);  // the last layer gathers no outputs
   // The same without annotations, since it is faster than to reduce the classifier's gradients.
   const Plan free = Job({}).plan();
   CHECK(free.predicted->estimate_seconds <= plan.predicted->estimate_seconds);
@@ -123,19 +123,19 @@ TEST_CASE("a split stage divides layers by the pattern that communicates less", 
   const Plan last = job.plan();
   REQUIRE(last.stages[1].blocks.size() == 1);
   CHECK(last.stages[1].tensor_parallel == 4);
-  CHECK(last.stages[1].blocks[0].pattern == "sp1");
+  CHECK(last.stages[1].blocks[0].pattern == TensorPattern::sp1);
   job.profile.layers.back().tensor_parallel_allreduce_bytes = 1.0;  // the profile knows what is reduced
   CHECK(job.plan().stages[1].blocks.empty());
 
   // First of two: sp1 gathers 10 bytes, sp2 would all-reduce them.
   Job first({split(0, 1, 4), replicate(1, 7, 4)}, 2);
   first.profile.layers[0].rows.push_back({"v", 4, 1.0, {0.1, 0.1, 0.1}, true});
-  CHECK(first.plan().stages[0].blocks.at(0).pattern == "sp1");
+  CHECK(first.plan().stages[0].blocks.at(0).pattern == TensorPattern::sp1);
   // In the middle: sp1 all-reduces the 1000 bytes of its input, sp2 gathers them and all-reduces 10.
   Job middle({replicate(0, 3, 4), split(3, 4, 4), replicate(4, 7, 8)}, 4);
   middle.profile.layers[3].rows.push_back({"v", 4, 1.0, {0.1, 0.1, 0.1}, true});
   middle.profile.layers[2].output_bytes = 1000.0;
-  CHECK(middle.plan().stages[1].blocks.at(0).pattern == "sp2");
+  CHECK(middle.plan().stages[1].blocks.at(0).pattern == TensorPattern::sp2);
 }
 
 TEST_CASE("auto follows annotations", "[planners]") {

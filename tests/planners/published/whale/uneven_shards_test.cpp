@@ -83,7 +83,7 @@ TEST_CASE("plans give members of a group equally many whole experts", "[planners
   Profile profile;
   profile.axes = {{"experts", 8}};
   Plan plan = uniform_plan({{0, 2}}, 1, 4, 8, 8, "1f1b");
-  plan.stages[0].blocks = {{{1, 2}, 2, 2, "megatron", {{0, 4}, {4, 8}}, {}}};
+  plan.stages[0].blocks = {{{1, 2}, 2, 2, TensorPattern::megatron, {{0, 4}, {4, 8}}, {}}};
   Plan uneven = plan;
   uneven.stages[0].shards["columns"] = {{0, 1}, {1, 2}, {2, 3}, {3, 8}};
   give_whole_experts(plan, profile);

@@ -1,181 +1,196 @@
-// The executor's messages: receives into whole micro-batches, sends of parts of them.
+#include "runtime/execute/boundary_messages.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "base/error.hpp"
-#include "runtime/execute/executor.hpp"
+#include "schedule/schedule.hpp"
 
 namespace pptrain {
 
-int Executor::tag_of(const Instruction& i) const {
+BoundaryMessages::BoundaryMessages(const ExecutorParts& parts)
+    : parts_(parts), ends_(tie_ends(parts.plan, parts.ties)) {
+  const std::vector<ChunkPlace> places = chunk_places(parts.plan);
+  num_chunks_ = static_cast<int>(places.size());
+  for (const ChunkPlace& place : places) {
+    if (place.layers.end < parts.model.num_layers())
+      cut_ports_.push_back(parts.model.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
+  }
+}
+
+int BoundaryMessages::tag_of(const Instruction& i) const {
   const bool tied = i.payload == Payload::tied_gradient;
   // Tied gradients come last; of them both ends count.
   const std::int64_t kind =
-      tied ? static_cast<std::int64_t>(Payload::tied_gradient) * (last_chunk_ + 1) * plan_.micro_batches
-           : (static_cast<std::int64_t>(i.payload) * (last_chunk_ + 1) + i.chunk.value) * plan_.micro_batches;
+      tied ? static_cast<std::int64_t>(Payload::tied_gradient) * num_chunks_ * parts_.plan.micro_batches
+           : (static_cast<std::int64_t>(i.payload) * num_chunks_ + i.chunk.value) * parts_.plan.micro_batches;
   const std::int64_t within = tied ? i.chunk.value * static_cast<std::int64_t>(ends_.size()) : 0;
   // Every message of an iteration has a tag of its own, since a device may receive in another order than its
   // peer sends; beyond the number of tags, far more tasks than anyone runs, order alone tells equal ones apart.
-  return static_cast<int>((kind + within + i.micro_batch.value) % groups_.transport().num_tags());
+  return static_cast<int>((kind + within + i.micro_batch.value) % parts_.groups.transport().num_tags());
 }
 
-Executor::TiedCopy Executor::tied_copy(int end) const {
+BoundaryMessages::TiedCopy BoundaryMessages::tied_copy(int end) const {
   const TieEnd& place = ends_[static_cast<std::size_t>(end)];
-  PartModel& part = *device_->parts()[static_cast<std::size_t>(place.part)];
-  const Tie& tie = ties_[static_cast<std::size_t>(place.tie)];
+  PartModel& part = *parts_.device->parts()[static_cast<std::size_t>(place.part)];
+  const Tie& tie = parts_.ties[static_cast<std::size_t>(place.tie)];
   const auto shard = static_cast<std::size_t>(part.role().shard);
   return {part, tie, tie_division(part.role().mesh, tie)[shard]};
 }
 
 /// The samples that this device has at the cut, or needs there; for a tied gradient rows of the tied parameter.
-Interval Executor::held(const Instruction& i) const {
+Interval BoundaryMessages::held(const Instruction& i) const {
   const bool leaves = i.op == Op::send;
   if (i.payload == Payload::tied_gradient) return tied_copy(leaves ? i.micro_batch.value : i.chunk.value).rows;
   const bool before_cut = (i.payload == Payload::activation) == leaves;
-  return before_cut ? device_->exit_samples(i.chunk) : device_->entry_samples(ChunkId(i.chunk.value + 1));
+  return before_cut ? parts_.device->exit_samples(i.chunk) : parts_.device->entry_samples(ChunkId(i.chunk.value + 1));
 }
 
 /// What one sample at a cut is, or one row of a tied parameter.
-Port Executor::unit_of(const Instruction& i) const {
+Port BoundaryMessages::unit_of(const Instruction& i) const {
   if (i.payload == Payload::tied_gradient) {
-    const Tie& tie = ties_[static_cast<std::size_t>(ends_[i.chunk.index()].tie)];
+    const Tie& tie = parts_.ties[static_cast<std::size_t>(ends_[i.chunk.index()].tie)];
     return {1, std::lround(tie.row_bytes / sizeof(float)), tie.name};
   }
   return cut_ports_[static_cast<std::size_t>(i.chunk.value)];
 }
 
 /// Elements of `interval`, counted within the tensor that holds the samples or rows `held`.
-Interval Executor::elements_of(const Instruction& i, Interval interval, Interval held) const {
+Interval BoundaryMessages::elements_of(const Instruction& i, Interval interval, Interval held) const {
   const std::int64_t of_one = unit_of(i).elements();
   const std::int64_t first = held.begin * of_one;
   return {interval.begin * of_one / i.units - first, interval.end * of_one / i.units - first};
 }
 
 /// The tensor in which the parts of a message come together; it is made, with room for all of them, by the first one.
-Executor::Incoming& Executor::incoming_of(const Instruction& i) {
+BoundaryMessages::Incoming& BoundaryMessages::incoming_of(const Instruction& i) {
   Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
   const Port unit = unit_of(i);
   if (!incoming.data) {
-    incoming.data =
-        Tensor(arena_, static_cast<std::size_t>(held(i).size() * unit.rows), static_cast<std::size_t>(unit.columns));
+    incoming.data = Tensor(parts_.arena, static_cast<std::size_t>(held(i).size() * unit.rows),
+                           static_cast<std::size_t>(unit.columns));
   }
   return incoming;
 }
 
-void Executor::post_receive(const Instruction& i) {
+void BoundaryMessages::post_receive(const Instruction& i) {
   Incoming& incoming = incoming_of(i);
   const Interval part = elements_of(i, i.interval, held(i));
   incoming.parts[i.interval.begin] =
-      groups_.transport().receive(map_.rank_of(i.peer), tag_of(i), incoming.data.f32() + part.begin,
-                                  static_cast<std::size_t>(part.size()) * sizeof(float));
+      parts_.groups.transport().receive(parts_.map.rank_of(i.peer), tag_of(i), incoming.data.f32() + part.begin,
+                                        static_cast<std::size_t>(part.size()) * sizeof(float));
 }
 
-/// What was started between the replicas goes on.
-void Executor::wait_beside_replicas(Pending& transfer) {
-  PendingBeside pending(transfer, [this] { device_->progress(); });
-  waiter_.wait(pending, [] { return std::string(); });
+void BoundaryMessages::wait(Pending& transfer) {
+  PendingBeside pending(transfer, [this] { parts_.device->progress(); });
+  parts_.waiter.wait(pending, [] { return std::string(); });
 }
 
-void Executor::wait_receive(const Instruction& i) {
+void BoundaryMessages::wait_receive(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
-  wait_beside_replicas(*incoming.parts.at(i.interval.begin));
+  wait(*incoming.parts.at(i.interval.begin));
 }
 
-void Executor::gather_received(const Instruction& i) {
+void BoundaryMessages::gather_received(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
-  PartGroups& groups = device_->only().groups();
+  PartGroups& groups = parts_.device->only().groups();
   Communicator& group = i.payload == Payload::tied_gradient ? groups.replicas() : groups.tensor();
   std::vector<Interval> slices;
   for (const Interval& part : even_division(i.interval.size(), group.size())) {
     slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}, held(i)));
   }
   const PendingPtr gather = group.start_all_gather(incoming.data.f32(), slices);
-  wait_beside_replicas(*gather);
+  wait(*gather);
 }
 
-Tensor Executor::take_input(const BoundaryKey& key) {
+Tensor BoundaryMessages::take_input(const Key& key) {
   const auto entry = incoming_.find(key);
   Tensor data = std::move(entry->second.data);
   incoming_.erase(entry);
   return data;
 }
 
-void Executor::put_output(const BoundaryKey& key, Tensor output) {
+void BoundaryMessages::put_output(const Key& key, Tensor output) {
   output_key_ = key;
   output_ = std::make_shared<Tensor>(std::move(output));
 }
 
-void Executor::send(const Instruction& i) {
+void BoundaryMessages::send(const Instruction& i) {
   std::shared_ptr<Tensor> data;
   const Interval part = elements_of(i, i.interval, held(i));
   const auto size = static_cast<std::size_t>(part.size());
   const float* first = nullptr;
   if (i.payload == Payload::tied_gradient) {
     // A copy: the gradient itself changes as soon as the other end's part has come.
-    data = std::make_shared<Tensor>(arena_, 1, size);
-    arena_.device().copy(data->f32(), tied_copy(i.micro_batch.value).gradient().f32() + part.begin,
-                         size * sizeof(float));
+    data = std::make_shared<Tensor>(parts_.arena, 1, size);
+    parts_.arena.device().copy(data->f32(), tied_copy(i.micro_batch.value).gradient().f32() + part.begin,
+                               size * sizeof(float));
     first = data->f32();
   } else {
-    PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
-                   "\"{}\" does not follow its task", to_string(i));
+    PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.chunk.value, i.micro_batch.value), "\"{}\" does not follow its task",
+                   to_string(i));
     data = output_;
     first = data->f32() + part.begin;
   }
-  outgoing_.push_back({data, groups_.transport().send(map_.rank_of(i.peer), tag_of(i), first, size * sizeof(float))});
+  outgoing_.push_back(
+      {data, parts_.groups.transport().send(parts_.map.rank_of(i.peer), tag_of(i), first, size * sizeof(float))});
 }
 
-void Executor::hand_over(const Instruction& i) {
+void BoundaryMessages::hand_over(const Instruction& i) {
   if (i.payload == Payload::tied_gradient) {
     const TiedCopy from = tied_copy(i.micro_batch.value);
     const Interval there = elements_of(i, i.interval, from.rows);
     const Interval here = elements_of(i, i.interval, held(i));
-    arena_.device().copy(incoming_of(i).data.f32() + here.begin, from.gradient().f32() + there.begin,
-                         static_cast<std::size_t>(there.size()) * sizeof(float));
+    parts_.arena.device().copy(incoming_of(i).data.f32() + here.begin, from.gradient().f32() + there.begin,
+                               static_cast<std::size_t>(there.size()) * sizeof(float));
     return;
   }
-  PPTRAIN_ASSERT(output_key_ == BoundaryKey(i.payload, i.chunk.value, i.micro_batch.value),
-                 "\"{}\" does not follow its task", to_string(i));
+  PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.chunk.value, i.micro_batch.value), "\"{}\" does not follow its task",
+                 to_string(i));
   incoming_[output_key_].data = repartitioned(i, std::move(*output_));
 }
 
 /// The neighbouring chunk may begin, or end, in another division than this one ends, or begins.
-Tensor Executor::repartitioned(const Instruction& i, Tensor x) const {
-  const PartModel& before = *device_->parts_of(i.chunk).back();
-  const PartModel& after = *device_->parts_of(ChunkId(i.chunk.value + 1)).front();
+Tensor BoundaryMessages::repartitioned(const Instruction& i, Tensor x) const {
+  const PartModel& before = *parts_.device->parts_of(i.chunk).back();
+  const PartModel& after = *parts_.device->parts_of(ChunkId(i.chunk.value + 1)).front();
   if (&before == &after) return x;
-  const Repartition& between = device_->between(after.role().index);
-  return i.payload == Payload::activation ? between.forward(std::move(x), device_->reductions())
-                                          : between.backward(std::move(x), device_->reductions());
+  const Repartition& between = parts_.device->between(after.role().index);
+  return i.payload == Payload::activation ? between.forward(std::move(x), parts_.device->reductions())
+                                          : between.backward(std::move(x), parts_.device->reductions());
 }
 
-void Executor::release_sent() {
+void BoundaryMessages::wait_for_sends(const std::function<std::string()>& doing) {
+  for (Outgoing& outgoing : outgoing_) parts_.waiter.wait(*outgoing.pending, doing);
+  outgoing_.clear();
+}
+
+void BoundaryMessages::release_sent() {
   outgoing_.remove_if([](Outgoing& outgoing) { return outgoing.pending->test(); });
 }
 
-/// Adds up the gradients of all ends in the order of the ends, so that every end has the same sum.
-void Executor::add_tied_gradients(int end) {
+void BoundaryMessages::add_tied_gradients(int end) {
   const TiedCopy own = tied_copy(end);
   const Matrix gradient = own.gradient();
   std::optional<Tensor> before;  // the sum of the ends before this one
   for (int other = 0; other < static_cast<int>(ends_.size()); ++other) {
-    if (other == end && before) kernels_.add(before->f32(), gradient.f32(), gradient.size());
+    if (other == end && before) parts_.kernels.add(before->f32(), gradient.f32(), gradient.size());
     if (!are_tied(ends_[static_cast<std::size_t>(end)], ends_[static_cast<std::size_t>(other)])) continue;
     Tensor coming = take_input({Payload::tied_gradient, end, other});
     if (other < end && !before) {
       before = std::move(coming);
     } else {
-      kernels_.add(coming.f32(), other < end ? before->f32() : gradient.f32(), gradient.size());
+      parts_.kernels.add(coming.f32(), other < end ? before->f32() : gradient.f32(), gradient.size());
     }
   }
   if (is_last_of_unit(end)) own.part.shards().scatter_gradients(own.unit());
 }
 
 /// Whether no later end on this device adds to gradients of the same unit.
-bool Executor::is_last_of_unit(int end) const {
+bool BoundaryMessages::is_last_of_unit(int end) const {
   const TiedCopy own = tied_copy(end);
   for (std::size_t later = static_cast<std::size_t>(end) + 1; later < ends_.size(); ++later) {
-    if (ends_[later].stage != role_->stage) continue;
+    if (ends_[later].stage != parts_.role->stage) continue;
     const TiedCopy other = tied_copy(static_cast<int>(later));
     if (&other.part == &own.part && other.unit() == own.unit()) return false;
   }
