@@ -300,12 +300,13 @@ void run_plan(const Options& options) {
   Machine machine = find_machine(MPI_COMM_WORLD, waiter, job, config, device);
   set_prices(options.prices, machine.cluster);
   const JobSetup setup = {MPI_COMM_WORLD, waiter, job, config, model, machine, device};
-  const Profile profile = obtain_profile(setup, named_plan(setup));
+  const std::optional<Plan> named = named_plan(setup);
+  const Profile profile = obtain_profile(setup, named);
   const Instance instance = {profile, machine.cluster, config.planned_batch_size(), ties_of(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
-    if (!config.parallelism.plan.empty()) {
-      deliver_plan(options, config, asked_work(options, config, instance.profile), given_plan(config, instance),
+    if (named) {
+      deliver_plan(options, config, asked_work(options, config, instance.profile), given_plan(*named, config, instance),
                    instance);
       return;
     }

@@ -10,8 +10,11 @@
 namespace pptrain {
 
 Plan given_plan(const Config& config, const Instance& instance) {
+  return given_plan(read_plan(config.parallelism.plan), config, instance);
+}
+
+Plan given_plan(Plan plan, const Config& config, const Instance& instance) {
   const std::string& path = config.parallelism.plan;
-  Plan plan = read_plan(path);
   validate_plan(plan, instance.profile.num_layers(), instance.cluster.num_devices(), path);
   check_plan_shards(plan, instance.profile.axes, path);
   check_plan_context(plan, instance.profile.context, path);

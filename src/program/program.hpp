@@ -44,14 +44,23 @@ bool reads_weights(Op op);
 /// One instruction. Fields that an op does not need keep their defaults.
 struct Instruction {
   Op op = Op::forward;
-  ChunkId chunk =
-      {};  ///< of a transfer: the chunk before the cut; of tied gradients: the end (`tie_ends`) that receives
-  MicroBatchId micro_batch = {};  ///< of tied gradients: the end that sends
+  ChunkId chunk = {};  ///< of a transfer: the chunk before the cut
+  MicroBatchId micro_batch = {};
   Payload payload = Payload::activation;
   DeviceId peer = {};
   Interval interval = {};  ///< samples within the micro-batch, or rows of the tied parameter, or parts of them:
   int units = 1;           ///< ... units of the interval in one sample or row
   bool operator==(const Instruction&) const = default;
+
+  /// Whether it is about the gradient of a tied parameter, which lies at two ends in place of a chunk and a
+  /// micro-batch.
+  bool is_tied() const { return payload == Payload::tied_gradient || op == Op::reduce_tied; }
+  /// Then: the end (`tie_ends`) that receives, or that adds up what it has received.
+  int receiving_end() const { return chunk.value; }
+  /// Then, of a transfer: the end that sends.
+  int sending_end() const { return micro_batch.value; }
+  /// Makes a transfer one between these ends.
+  void set_ends(int receiving, int sending) { chunk = ChunkId(receiving), micro_batch = MicroBatchId(sending); }
 };
 
 /// "F0.1", "BW0.1", "send activation 0.1 [0, 2) to device 3".

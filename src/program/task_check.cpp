@@ -151,9 +151,9 @@ class TaskChecker {
 
   /// From the task before to the neighbouring chunk, which is this device's too, or from one end to the other.
   std::string hand_over(const Instruction& i) {
-    if (i.payload == Payload::tied_gradient) {
+    if (i.is_tied()) {
       received_[key_of(i)].add(i.interval, i.units);
-      return holds(i.micro_batch.value) ? "" : to_string(i) + " comes from another stage";
+      return holds(i.sending_end()) ? "" : to_string(i) + " comes from another stage";
     }
     const bool forwards = i.payload == Payload::activation;
     const std::pair<int, int> from = {i.chunk.value + (forwards ? 0 : 1), i.micro_batch.value};
@@ -177,11 +177,12 @@ class TaskChecker {
   }
 
   std::string reduce_tied(const Instruction& i) {
-    if (!holds(i.chunk.value)) return to_string(i) + " is for another stage";
-    for (const int other : tied_to(i.chunk.value)) {
-      const std::optional<Interval> rows = received_[{Payload::tied_gradient, i.chunk.value, other}].whole();
+    const int end = i.receiving_end();
+    if (!holds(end)) return to_string(i) + " is for another stage";
+    for (const int other : tied_to(end)) {
+      const std::optional<Interval> rows = received_[{Payload::tied_gradient, end, other}].whole();
       if (!rows) return to_string(i) + " comes without rows in one piece";
-      tied_rows_[{i.chunk.value, other}] = *rows;
+      tied_rows_[{end, other}] = *rows;
     }
     return "";
   }

@@ -104,10 +104,10 @@ Crossing Crossings::tied(const Program& program, int end, int other) {
   add_receives(crossing, here, program.device, ChunkId(end), Payload::tied_gradient);
   add_gather(crossing, here.passage(), ChunkId(end), Payload::tied_gradient, rows, mesh.replicas);
   for (std::vector<Instruction>* comes : {&crossing.receives, &crossing.gathers}) {
-    for (Instruction& instruction : *comes) instruction.micro_batch = MicroBatchId(other);
+    for (Instruction& instruction : *comes) instruction.set_ends(end, other);
   }
   add_sends(crossing, tied_to(other, end), program.device, ChunkId(other), Payload::tied_gradient);
-  for (Instruction& instruction : crossing.sends) instruction.micro_batch = MicroBatchId(end);
+  for (Instruction& instruction : crossing.sends) instruction.set_ends(other, end);
   return crossing;
 }
 

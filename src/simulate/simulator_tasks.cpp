@@ -40,7 +40,7 @@ void Simulator::start_task(double now, int p) {
 /// What the chunk gave waits for its neighbour on this device; rows of a tied parameter are copied.
 void Simulator::hand_over(int p) {
   const Instruction& instruction = current(p);
-  if (instruction.payload == Payload::tied_gradient) {
+  if (instruction.is_tied()) {
     if (!prices_.counts_buffers(p)) return;
     const double bytes = bytes_of(instruction, prices_);
     progress_[p].store(bytes);

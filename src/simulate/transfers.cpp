@@ -55,7 +55,7 @@ class RouteCache {
 }  // namespace
 
 double bytes_of(const Instruction& instruction, const Prices& prices) {
-  const bool tied = instruction.payload == Payload::tied_gradient;
+  const bool tied = instruction.is_tied();
   const double of_one = tied ? prices.tied_row_bytes(instruction.chunk) : prices.cut_bytes(instruction.chunk);
   return static_cast<double>(instruction.interval.size()) / instruction.units * of_one;
 }

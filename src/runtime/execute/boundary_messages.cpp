@@ -19,12 +19,12 @@ BoundaryMessages::BoundaryMessages(const ExecutorParts& parts)
 }
 
 int BoundaryMessages::tag_of(const Instruction& i) const {
-  const bool tied = i.payload == Payload::tied_gradient;
+  const bool tied = i.is_tied();
   // Tied gradients come last; of them both ends count.
   const std::int64_t kind =
       tied ? static_cast<std::int64_t>(Payload::tied_gradient) * num_chunks_ * parts_.plan.micro_batches
            : (static_cast<std::int64_t>(i.payload) * num_chunks_ + i.chunk.value) * parts_.plan.micro_batches;
-  const std::int64_t within = tied ? i.chunk.value * static_cast<std::int64_t>(ends_.size()) : 0;
+  const std::int64_t within = tied ? i.receiving_end() * static_cast<std::int64_t>(ends_.size()) : 0;
   // Every message of an iteration has a tag of its own, since a device may receive in another order than its
   // peer sends; beyond the number of tags, far more tasks than anyone runs, order alone tells equal ones apart.
   return static_cast<int>((kind + within + i.micro_batch.value) % parts_.groups.transport().num_tags());
@@ -41,15 +41,15 @@ BoundaryMessages::TiedCopy BoundaryMessages::tied_copy(int end) const {
 /// The samples that this device has at the cut, or needs there; for a tied gradient rows of the tied parameter.
 Interval BoundaryMessages::held(const Instruction& i) const {
   const bool leaves = i.op == Op::send;
-  if (i.payload == Payload::tied_gradient) return tied_copy(leaves ? i.micro_batch.value : i.chunk.value).rows;
+  if (i.is_tied()) return tied_copy(leaves ? i.sending_end() : i.receiving_end()).rows;
   const bool before_cut = (i.payload == Payload::activation) == leaves;
   return before_cut ? parts_.device->exit_samples(i.chunk) : parts_.device->entry_samples(ChunkId(i.chunk.value + 1));
 }
 
 /// What one sample at a cut is, or one row of a tied parameter.
 Port BoundaryMessages::unit_of(const Instruction& i) const {
-  if (i.payload == Payload::tied_gradient) {
-    const Tie& tie = parts_.ties[static_cast<std::size_t>(ends_[i.chunk.index()].tie)];
+  if (i.is_tied()) {
+    const Tie& tie = parts_.ties[static_cast<std::size_t>(ends_[static_cast<std::size_t>(i.receiving_end())].tie)];
     return {1, std::lround(tie.row_bytes / sizeof(float)), tie.name};
   }
   return cut_ports_[static_cast<std::size_t>(i.chunk.value)];
@@ -94,7 +94,7 @@ void BoundaryMessages::wait_receive(const Instruction& i) {
 void BoundaryMessages::gather_received(const Instruction& i) {
   Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
   PartGroups& groups = parts_.device->only().groups();
-  Communicator& group = i.payload == Payload::tied_gradient ? groups.replicas() : groups.tensor();
+  Communicator& group = i.is_tied() ? groups.replicas() : groups.tensor();
   std::vector<Interval> slices;
   for (const Interval& part : even_division(i.interval.size(), group.size())) {
     slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}, held(i)));
@@ -120,10 +120,10 @@ void BoundaryMessages::send(const Instruction& i) {
   const Interval part = elements_of(i, i.interval, held(i));
   const auto size = static_cast<std::size_t>(part.size());
   const float* first = nullptr;
-  if (i.payload == Payload::tied_gradient) {
+  if (i.is_tied()) {
     // A copy: the gradient itself changes as soon as the other end's part has come.
     data = std::make_shared<Tensor>(parts_.arena, 1, size);
-    parts_.arena.device().copy(data->f32(), tied_copy(i.micro_batch.value).gradient().f32() + part.begin,
+    parts_.arena.device().copy(data->f32(), tied_copy(i.sending_end()).gradient().f32() + part.begin,
                                size * sizeof(float));
     first = data->f32();
   } else {
@@ -137,8 +137,8 @@ void BoundaryMessages::send(const Instruction& i) {
 }
 
 void BoundaryMessages::hand_over(const Instruction& i) {
-  if (i.payload == Payload::tied_gradient) {
-    const TiedCopy from = tied_copy(i.micro_batch.value);
+  if (i.is_tied()) {
+    const TiedCopy from = tied_copy(i.sending_end());
     const Interval there = elements_of(i, i.interval, from.rows);
     const Interval here = elements_of(i, i.interval, held(i));
     parts_.arena.device().copy(incoming_of(i).data.f32() + here.begin, from.gradient().f32() + there.begin,

@@ -201,7 +201,7 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::release_parameters: parts_.device->release(instruction.chunk); break;
     case Op::reduce_gradients: parts_.device->reduce(instruction.chunk); break;
     case Op::wait_gradients: wait_gradients(); break;
-    case Op::reduce_tied: messages_.add_tied_gradients(instruction.chunk.value); break;
+    case Op::reduce_tied: messages_.add_tied_gradients(instruction.receiving_end()); break;
     case Op::reduce_loss: reduce_loss(iteration); break;
     case Op::reduce_norm: reduce_norm(iteration); break;
     case Op::step: update(iteration); break;

@@ -55,10 +55,9 @@ void predict_figures(const Config& config, const Instance& instance, Plan& plan)
   predict_cost(instance, cost_question(config, work, {}), plan);
 }
 
-Plan printed_plan(const JobOptions& options, const Config& config, const Instance& instance) {
-  const std::string& path = config.parallelism.plan;
-  check_plan_devices(read_plan(path), instance.cluster, path);
-  Plan plan = given_plan(config, instance);
+Plan printed_plan(const JobOptions& options, const Config& config, const Plan& named, const Instance& instance) {
+  check_plan_devices(named, instance.cluster, config.parallelism.plan);
+  Plan plan = given_plan(named, config, instance);
   predict_figures(config, instance, plan);
   print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
   print_detail(describe_plan_in_full(plan, instance.cluster));
@@ -101,18 +100,20 @@ const Plan& feasible_plan(const SearchResult& result, const std::string& planner
   throw_no_feasible_plan({config.source, "no plan fits", result.why_not, remedy});
 }
 
-std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                               const Machine& machine, const Profile& profile) {
+std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const PlanChoice& choice) {
+  const Config& config = choice.config;
   std::vector<Plan> plans;
   tell_if_interrupted(
       "while searching a plan: nothing was saved; [planner] time_limit ends a search with its best plan");
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
-    const Instance instance = {profile, machine.cluster, config.training.global_batch_size, ties_of(config, profile)};
+    const Instance instance = {choice.profile, choice.machine.cluster, config.training.global_batch_size,
+                               ties_of(config, choice.profile)};
     if (config.parallelism.plan.empty()) {
-      plans = searched_plans(options, config, instance);
+      plans = searched_plans(choice.options, config, instance);
     } else {
-      plans = {printed_plan(options, config, instance)};
+      const Plan named = choice.named ? *choice.named : read_plan(config.parallelism.plan);
+      plans = {printed_plan(choice.options, config, named, instance)};
     }
   });
   tell_if_interrupted("before the first step: nothing was saved");

@@ -16,11 +16,19 @@ namespace pptrain {
 /// names none. Collective.
 std::optional<Plan> named_plan(const JobSetup& job);
 
+/// What a plan is chosen from. What is referred to outlives it.
+struct PlanChoice {
+  const JobOptions& options;
+  const Config& config;
+  const Machine& machine;
+  const Profile& profile;
+  std::optional<Plan> named = {};  ///< the plan that the configuration names, where it has been read
+};
+
 /// The plan: the one the configuration names, or the best found, followed by the next best ones where it asks for
 /// trials. Rank 0 searches, prints the candidates and the plan, and hands them to all. Throws exit code 3 when nothing
 /// fits. Collective.
-std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                               const Machine& machine, const Profile& profile);
+std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const PlanChoice& choice);
 
 /// `search_by_objective` within `[planner] time_limit`; one that takes long shows how far it is on standard error.
 /// `training_tokens`: that `[planner] max_cost` is for, where they are known.

@@ -23,7 +23,7 @@
 #include "runtime/checkpoint/data_fingerprint.hpp"
 #include "runtime/checkpoint/resume.hpp"
 #include "runtime/checkpoint/same_job.hpp"
-#include "runtime/display/details.hpp"
+#include "runtime/display/verbose.hpp"
 #include "runtime/execute/executable.hpp"
 #include "runtime/execute/model_weights.hpp"
 #include "runtime/job/choose_plans.hpp"
@@ -126,8 +126,8 @@ Planned plan_anew(const JobSetup& job, PhaseTimes& phases) {
   planned.profile = obtain_profile(job, named);
   phases.end("layer times");
   if (rank_in(world) == 0) print_detail(describe_layer_times(planned.profile) + "\n");
-  planned.plans = choose_plans(world, waiter, job.options, with_offload_decided(config, machine, job.device), machine,
-                               planned.profile);
+  const Config decided = with_offload_decided(config, machine, job.device);
+  planned.plans = choose_plans(world, waiter, {job.options, decided, machine, planned.profile, named});
   phases.end("search");
   // A profile from a file may have degrees that the model has not.
   const auto check = [&](const Plan& plan) {

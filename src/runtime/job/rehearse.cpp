@@ -70,7 +70,7 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
   const Machine machine = find_machine(world, waiter, options, config);
   if (rank == 0) print_step("Cluster, every device played by a rank\n" + describe_cluster(machine.cluster) + "\n");
   const Profile profile = profile_without_machine(world, waiter, options, config, machine);
-  const std::vector<Plan> plans = choose_plans(world, waiter, options, config, machine, profile);
+  const std::vector<Plan> plans = choose_plans(world, waiter, {options, config, machine, profile});
   if (options.dry_run) {
     if (rank == 0) log_info("Dry run: stopping before the rehearsal; nothing was written");
     return;

@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "model/graph/image_layers.hpp"
-#include "model/written/own_network.hpp"
+#include "model/written/networks.hpp"
 
 namespace pptrain {
 namespace {

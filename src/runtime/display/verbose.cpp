@@ -1,4 +1,4 @@
-#include "runtime/display/details.hpp"
+#include "runtime/display/verbose.hpp"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,8 @@
-#include "model/written/own_network.hpp"
-
 #include <cmath>
 #include <variant>
 
 #include "model/graph/chain.hpp"
+#include "model/written/networks.hpp"
 
 namespace pptrain {
 namespace {

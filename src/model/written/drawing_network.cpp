@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "model/written/own_network.hpp"
+#include "model/written/networks.hpp"
 
 namespace pptrain {
 namespace {
