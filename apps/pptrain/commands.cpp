@@ -60,7 +60,7 @@ std::string named_cluster(const Options& options) {
   if (options.input.empty()) return "";
   if (!means_cluster_file(options.input) || is_cluster_file(options.input)) return options.input;
   const std::string file = read_config(options.input).cluster.file;
-  return file == "discover" ? "" : file;
+  return ClusterConfig::is_discovered(file) ? "" : file;
 }
 
 void run_catalogue(const Options& options) {

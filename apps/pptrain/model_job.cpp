@@ -171,7 +171,7 @@ Config model_without_cluster(const Options& options, std::vector<std::string>& c
 Config model_job(const Options& options) {
   const std::string file = config_json_of(options.model);
   Config config = begun_job(options, file);
-  if (config.cluster.file == "discover") {
+  if (ClusterConfig::is_discovered(config.cluster.file)) {
     throw_bad_input({model_option, "no cluster to plan for", "computed times are of devices that are described",
                      "add --cluster CLUSTER.toml, or for instance --cluster \"2x dgx-h100\""});
   }

@@ -61,7 +61,8 @@ bool names_model(const Options& options, const Config& config) {
 }
 
 bool names_files(const Config& config) {
-  return config.cluster.file != "discover" && (config.profile.analytic || !config.profile.file.empty());
+  return !ClusterConfig::is_discovered(config.cluster.file) &&
+         (config.profile.analytic || !config.profile.file.empty());
 }
 
 Cluster planning_cluster(const Options& options, const Config& config) {
@@ -92,7 +93,7 @@ namespace {
 
 /// The cluster file of a command that looks at no machine.
 Cluster named_planning_cluster(const Config& config) {
-  if (config.cluster.file == "discover") {
+  if (ClusterConfig::is_discovered(config.cluster.file)) {
     throw_bad_input({config.source, "no cluster to take device rates from", "an analytic profile looks at no machine",
                      "add --cluster CLUSTER.toml, or [cluster] file"});
   }
@@ -316,8 +317,8 @@ void run_plan(const Options& options) {
 
 /// Reads the files that a job names: what is wrong with them would be found when it starts.
 void check_named_files(const Config& config) {
-  const bool is_emulated =
-      config.cluster.file != "discover" && read_cluster(config.cluster.file).emulate == Emulate::timing;
+  const bool is_emulated = !ClusterConfig::is_discovered(config.cluster.file) &&
+                           read_cluster(config.cluster.file).emulate == Emulate::timing;
   if (!config.profile.file.empty()) named_profile(config);
   if (!config.parallelism.plan.empty()) read_plan(config.parallelism.plan);
   if (!config.can_train_model() || is_emulated) return;
@@ -339,7 +340,7 @@ std::string validated_job(const std::string& path) {
                        config.data.has_training_data() ? "" : ", without data to train on");
   }
   const auto [name, num_layers] = planned_model(config);
-  const std::string cluster = config.cluster.file == "discover"
+  const std::string cluster = ClusterConfig::is_discovered(config.cluster.file)
                                   ? "the cluster of --cluster"
                                   : fmt::format("{} devices", read_cluster(config.cluster.file).num_devices());
   return fmt::format("a planning job: {} with {} layers on {}, {} samples", name, num_layers, cluster,

@@ -55,7 +55,7 @@ std::vector<Cluster> swept_clusters(const Options& options) {
   Options without_values = options;
   without_values.overrides.clear();
   const Config config = planning_config(without_values);
-  if (config.cluster.file != "discover") clusters.push_back(read_cluster(config.cluster.file));
+  if (!ClusterConfig::is_discovered(config.cluster.file)) clusters.push_back(read_cluster(config.cluster.file));
   return clusters;
 }
 

@@ -16,10 +16,13 @@ template <class Kind>
 class NameTable {
  public:
   NameTable(std::initializer_list<std::pair<Kind, const char*>> rows) {
-    for (const auto& [kind, name] : rows) {
-      kinds_.push_back(kind);
-      names_.emplace_back(name);
-    }
+    for (const auto& [kind, name] : rows) add(kind, name);
+  }
+
+  /// Adds a row behind the others.
+  void add(Kind kind, const std::string& name) {
+    kinds_.push_back(kind);
+    names_.push_back(name);
   }
 
   /// All names, in the order of the rows.
@@ -43,5 +46,14 @@ class NameTable {
   std::vector<Kind> kinds_;
   std::vector<std::string> names_;
 };
+
+/// Names of an enumeration's values or of nothing, whose name comes last.
+template <class Kind>
+NameTable<std::optional<Kind>> or_nothing(const NameTable<Kind>& table, const char* nothing) {
+  NameTable<std::optional<Kind>> names = {};
+  for (const std::string& name : table.names()) names.add(table.find(name), name);
+  names.add(std::nullopt, nothing);
+  return names;
+}
 
 }  // namespace pptrain

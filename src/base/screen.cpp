@@ -30,7 +30,7 @@ std::optional<int> columns_of(int descriptor) {
 }
 
 /// Columns of the terminal that Open MPI's mpirun writes to: it passes on what its ranks say, who have pipes for that.
-/// It is the parent of those on its own host.
+/// mpirun is the parent of the ranks on its own host.
 std::optional<int> columns_of_launcher(int descriptor) {
   if (environment("OMPI_COMM_WORLD_RANK").empty() || !environment("OMPI_MCA_orte_tag_output").empty()) return {};
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getppid(), descriptor);

@@ -34,7 +34,7 @@ class Waiter {
   void heed(std::shared_ptr<Pulse> pulse) { pulse_ = std::move(pulse); }
   /// The signs of life of other ranks, which may work for longer than the timeout; null: none.
   Pulse* pulse() const { return pulse_.get(); }
-  /// Where this rank is, for the message of a timeout: rank, stage, instruction.
+  /// Sets what says where this rank is, for the message of a timeout: rank, stage, instruction.
   void name_place(std::function<std::string()> place) { place_ = std::move(place); }
 
   /// Sets how waits from now on treat the core: they leave a shared one sooner, and for longer.
@@ -43,7 +43,7 @@ class Waiter {
   double timeout_seconds() const { return timeout_seconds_; }
   /// Also of the pulse.
   void set_timeout(double seconds);
-  /// Where this rank is, as `name_place` has it; "" where that was not called.
+  /// Place of this rank for messages, by the function that `name_place` was given; "" where it was given none.
   std::string place() const { return place_ ? place_() : ""; }
   /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty: nothing.
   void move_beside(std::function<void()> beside) { beside_ = std::move(beside); }

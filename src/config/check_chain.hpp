@@ -10,7 +10,8 @@ class ChainLayer;
 /// `Error` (exit code 2) with the place of the key to change. Part of `check_config`.
 void check_chain(const Config& config);
 
-// Its parts, each beside the kinds of layers that it knows. A chain has three layers at least; errors are as above.
+// The parts of `check_chain`, each defined beside the kinds of layers that it knows. They throw as `check_chain` does,
+// for chains of three layers at least.
 
 /// An embedding, blocks and an output.
 void check_texts(const Config& config);

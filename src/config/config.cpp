@@ -6,18 +6,23 @@
 
 namespace pptrain {
 
-std::string to_string(GradientPrecision precision) { return precision == GradientPrecision::fp32 ? "fp32" : "bf16"; }
+std::string to_string(Precision precision) { return precision_names().name_of(precision); }
 
-std::string to_string(Precision precision) {
-  switch (precision) {
-    case Precision::fp32: return "fp32";
-    case Precision::bf16: return "bf16";
-    case Precision::fp16: return "fp16";
-  }
-  return "";
-}
+std::string to_string(GradientPrecision precision) { return gradient_precision_names().name_of(precision); }
 
 std::string to_string(Recompute recompute) { return recompute_names().name_of(recompute); }
+
+const NameTable<Precision>& precision_names() {
+  static const NameTable<Precision> names = {
+      {Precision::fp32, "fp32"}, {Precision::bf16, "bf16"}, {Precision::fp16, "fp16"}};
+  return names;
+}
+
+const NameTable<GradientPrecision>& gradient_precision_names() {
+  static const NameTable<GradientPrecision> names = {{GradientPrecision::fp32, "fp32"},
+                                                     {GradientPrecision::bf16, "bf16"}};
+  return names;
+}
 
 const NameTable<Recompute>& recompute_names() {
   static const NameTable<Recompute> names = {

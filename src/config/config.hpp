@@ -38,6 +38,8 @@ enum class Experts {
   sent,     ///< whole ones, which replicas may divide too, and send rows to one another
 };
 
+const NameTable<Precision>& precision_names();
+const NameTable<GradientPrecision>& gradient_precision_names();
 const NameTable<Recompute>& recompute_names();
 const NameTable<LrSchedule>& lr_schedule_names();
 const NameTable<Experts>& experts_names();

@@ -15,11 +15,7 @@ const NameTable<Activation> rectifiers = {{Activation::relu, "relu"},
                                           {Activation::gelu_tanh, "gelu_tanh"},
                                           {Activation::gelu, "gelu"},
                                           {Activation::silu, "silu"}};
-const NameTable<std::optional<Activation>> optional_rectifiers = {{Activation::relu, "relu"},
-                                                                  {Activation::gelu_tanh, "gelu_tanh"},
-                                                                  {Activation::gelu, "gelu"},
-                                                                  {Activation::silu, "silu"},
-                                                                  {std::nullopt, "none"}};
+const NameTable<std::optional<Activation>> optional_rectifiers = or_nothing(rectifiers, "none");
 
 const char* const rectifier_text = "What its sums go through.";
 

@@ -22,8 +22,7 @@ const NameTable<GpuTransport> gpu_transports = {
 const NameTable<Primitive> primitives = {{Primitive::replicate, "replicate"}, {Primitive::split, "split"}};
 const NameTable<InitialWeights> initial_weights = {{InitialWeights::folder, "weights"},
                                                    {InitialWeights::random, "random"}};
-const NameTable<std::optional<Recompute>> recomputes = {
-    {Recompute::none, "none"}, {Recompute::selective, "selective"}, {Recompute::full, "full"}, {std::nullopt, "auto"}};
+const NameTable<std::optional<Recompute>> recomputes = or_nothing(recompute_names(), "auto");
 const NameTable<std::optional<ZeroGroup>> zero_groups = {
     {std::nullopt, "auto"}, {ZeroGroup::replicas, "replicas"}, {ZeroGroup::node, "node"}};
 const NameTable<Effort> efforts = {

@@ -6,10 +6,6 @@
 namespace pptrain {
 namespace {
 
-const NameTable<Precision> precisions = {
-    {Precision::fp32, "fp32"}, {Precision::bf16, "bf16"}, {Precision::fp16, "fp16"}};
-const NameTable<GradientPrecision> gradient_precisions = {{GradientPrecision::fp32, "fp32"},
-                                                          {GradientPrecision::bf16, "bf16"}};
 const NameTable<BalanceOver> balances = {{BalanceOver::layer, "layer"}, {BalanceOver::model, "model"}};
 
 void visit(KeyVisitor& v, MixPart& part) {
@@ -97,11 +93,11 @@ void visit(KeyVisitor& v, TrainingConfig& training, const ModelConfig& model) {
                     training.micro_batch_size, at_least(1));
   visit_kind(v,
              {"precision", "What products are computed in; weights and optimizer state are kept in fp32 in any case."},
-             training.precision, precisions);
+             training.precision, precision_names());
   v.number_or({"loss_scale", "Factor on the loss with fp16; \"dynamic\": as large as gradients stay finite with."},
               training.loss_scale, "dynamic", between(1.0, 16777216.0));
   visit_kind(v, {"gradient_precision", "In what gradients travel from replica to replica."},
-             training.gradient_precision, gradient_precisions);
+             training.gradient_precision, gradient_precision_names());
   v.number({"z_loss",
             "Weight of the squared logarithm of the softmax's sum in the loss of training (1e-4), which keeps logits "
             "small; 0: none."},

@@ -52,7 +52,7 @@ class StageParts {
     const Stage* before;
     const Stage* after;
   };
-  /// Where chunks change their division, in the order of layers; empty where none does.
+  /// Places at which chunks change their division, in the order of layers; empty where none does.
   const std::vector<Boundary>& boundaries() const { return boundaries_; }
 
  private:

@@ -25,7 +25,7 @@ std::string check_gathers(const Plan& plan, const Programs& programs) {
     for (const Instruction& i : program.instructions) {
       if (i.op != Op::gather_received) continue;
       const GatherGroup group = gather_group(plan, program, i.payload);
-      own[{program.stage.value, group.number, i.payload == Payload::tied_gradient}].push_back(i);
+      own[{program.stage.value, group.number, i.is_tied()}].push_back(i);
     }
     for (const auto& [group, gathers] : own) {
       if (of_group.emplace(group, gathers).first->second == gathers) continue;

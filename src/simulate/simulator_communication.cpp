@@ -11,7 +11,7 @@ void Simulator::send(double now, int p) {
   const Instruction& message = current(p);
   const Instruction& before = programs_[p].instructions[next == 0 ? 0 : next - 1];
   const bool again = next > 0 && before.op == Op::send && before.interval == message.interval;
-  const bool counts = prices_.counts_buffers(p) && (!again || message.payload == Payload::tied_gradient);
+  const bool counts = prices_.counts_buffers(p) && (!again || message.is_tied());
   const double held = counts ? bytes_of(message, prices_) : 0.0;
   progress_[p].store(held);
   deliveries_.send(now, deliveries_.number_of(p, next), held);

@@ -1,6 +1,7 @@
 #include "plan/keys.hpp"
 
 #include "plan/plan.hpp"
+#include "support/complaint.hpp"
 #include "support/key_tables.hpp"
 
 namespace pptrain {
@@ -63,6 +64,15 @@ TEST_CASE("keys of a plan are those that are described", "[keys]") {
   CHECK(plan_keys::all().size() == places.size());
   const Json written = parse_json(write_plan(parse_plan(everything, "file")), "written");
   for (const char* key : {"cost", "failures"}) CHECK(written["predicted"][key] == document["predicted"][key]);
+}
+
+TEST_CASE("an objective that nobody knows is refused with the nearest one", "[plan][json]") {
+  std::string text = everything;
+  const std::string known = "\"objective\": \"cost\"";
+  text.replace(text.find(known), known.size(), "\"objective\": \"costs\"");
+  const std::string complaint = complaint_of([&] { parse_plan(text, "p.json"); });
+  CHECK(complaint.starts_with("p.json: predicted.cost.objective: unknown value \"costs\""));
+  CHECK(complaint.find("did you mean \"cost\"?") != std::string::npos);
 }
 
 }  // namespace

@@ -57,7 +57,10 @@ Reference padded_reference(const std::string& name, std::int64_t padded) {
 }
 
 void check(const Reference& reference, const Plan& plan) {
-  check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
+  constexpr int steps = 20;
+  const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps);
+  REQUIRE(curve.losses.size() == steps);
+  check_curve(curve, reference);
 }
 
 }  // namespace

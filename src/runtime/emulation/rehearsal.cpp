@@ -174,7 +174,7 @@ void Rehearsal::receive(const Instruction& instruction, std::size_t number) {
 void Rehearsal::gather_received(const Instruction& instruction) {
   const ReceivedGathers::Group& group = received_gathers_.of(own_, instruction.payload);
   const int first_tag = prices_.num_lanes() + 2 + static_cast<int>(prices_.task_groups().size());
-  const int tag = first_tag + (instruction.payload == Payload::tied_gradient ? 1 : 0);
+  const int tag = first_tag + (instruction.is_tied() ? 1 : 0);
   clock_.reach(meet(others_of(group.programs), tag, clock_.now()));
   const double seconds = received_gathers_.seconds(group, bytes_of(instruction, prices_));
   clock_.sleep_until(clock_.now() + seconds);

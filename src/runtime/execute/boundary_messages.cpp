@@ -10,9 +10,7 @@ namespace pptrain {
 
 BoundaryMessages::BoundaryMessages(const ExecutorParts& parts)
     : parts_(parts), ends_(tie_ends(parts.plan, parts.ties)) {
-  const std::vector<ChunkPlace> places = chunk_places(parts.plan);
-  num_chunks_ = static_cast<int>(places.size());
-  for (const ChunkPlace& place : places) {
+  for (const ChunkPlace& place : chunk_places(parts.plan)) {
     if (place.layers.end < parts.model.num_layers())
       cut_ports_.push_back(parts.model.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
   }
@@ -20,10 +18,11 @@ BoundaryMessages::BoundaryMessages(const ExecutorParts& parts)
 
 int BoundaryMessages::tag_of(const Instruction& i) const {
   const bool tied = i.is_tied();
+  const auto num_chunks = static_cast<std::int64_t>(cut_ports_.size()) + 1;
   // Tied gradients come last; of them both ends count.
   const std::int64_t kind =
-      tied ? static_cast<std::int64_t>(Payload::tied_gradient) * num_chunks_ * parts_.plan.micro_batches
-           : (static_cast<std::int64_t>(i.payload) * num_chunks_ + i.chunk.value) * parts_.plan.micro_batches;
+      tied ? static_cast<std::int64_t>(Payload::tied_gradient) * num_chunks * parts_.plan.micro_batches
+           : (static_cast<std::int64_t>(i.payload) * num_chunks + i.chunk.value) * parts_.plan.micro_batches;
   const std::int64_t within = tied ? i.receiving_end() * static_cast<std::int64_t>(ends_.size()) : 0;
   // Every message of an iteration has a tag of its own, since a device may receive in another order than its
   // peer sends; beyond the number of tags, far more tasks than anyone runs, order alone tells equal ones apart.

@@ -83,7 +83,6 @@ class BoundaryMessages {
   ExecutorParts parts_;
   std::vector<TieEnd> ends_;     ///< of the tied parameters
   std::vector<Port> cut_ports_;  ///< what crosses behind each chunk but the last
-  int num_chunks_ = 0;
   std::map<Key, Incoming> incoming_;
   Key output_key_;                  ///< of the last task; its sends follow it in the program
   std::shared_ptr<Tensor> output_;  ///< shared with the sends under way

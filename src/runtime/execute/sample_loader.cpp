@@ -73,7 +73,7 @@ void SampleLoader::load_targets(StoredTask& stored, const Instruction& instructi
   batch.targets = stored.targets.upload(parts_.arena);
 }
 
-/// Where documents begin, of the samples of each part: attention is in layers of every chunk.
+/// Loads where documents begin in the samples of each part: attention is in layers of every chunk.
 void SampleLoader::load_documents(StoredTask& stored, const Instruction& instruction,
                                   const Iteration& iteration) const {
   if (!iteration.needs_documents) return;
@@ -89,7 +89,7 @@ void SampleLoader::load_documents(StoredTask& stored, const Instruction& instruc
   }
 }
 
-/// Where padding begins, of the samples of each part: attention is in layers of every chunk.
+/// Loads where padding begins in the samples of each part: attention is in layers of every chunk.
 void SampleLoader::load_lengths(StoredTask& stored, const Instruction& instruction, const Iteration& iteration) const {
   if (!iteration.has_padding) return;
   const std::vector<PartModel*>& parts = parts_.device->parts_of(instruction.chunk);

@@ -32,9 +32,8 @@ DType gradient_type(GradientPrecision precision) {
 }
 
 TiedGathers tied_gathers(const Program& program) {
-  const bool some = std::any_of(program.instructions.begin(), program.instructions.end(), [](const Instruction& i) {
-    return i.op == Op::gather_received && i.payload == Payload::tied_gradient;
-  });
+  const bool some = std::any_of(program.instructions.begin(), program.instructions.end(),
+                                [](const Instruction& i) { return i.op == Op::gather_received && i.is_tied(); });
   return some ? TiedGathers::some : TiedGathers::none;
 }
 

@@ -13,7 +13,7 @@ bool before(const Fraction& a, const Fraction& b) {
   return static_cast<std::int64_t>(a.k) * b.n < static_cast<std::int64_t>(b.k) * a.n;
 }
 
-/// Which of `members` owns what begins there.
+/// The one of `members` equal slices that begins at `begin`, or has it within.
 int owner_of(const Fraction& begin, std::int64_t members) {
   return static_cast<int>(static_cast<std::int64_t>(begin.k) * members / begin.n);
 }

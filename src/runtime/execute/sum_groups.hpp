@@ -20,9 +20,9 @@ struct Fraction {
 /// the order of their first one.
 using SumGroups = std::vector<std::vector<int>>;
 
-/// Where ZeRO divides the state, the groups that do so; else the replicas of each node, so that what crosses an uplink
-/// crosses it once, where a node has several, and all replicas where no node has or one has all. `nodes`: of each
-/// device; empty: all are on one.
+/// The groups in which replicas sum first. Where ZeRO divides the state they are the groups that do so. Else they are
+/// the replicas of each node, so that what crosses an uplink crosses it once, where a node has several, and all
+/// replicas together where no node has or one has all. `nodes`: the node of each device; empty: all are on one.
 SumGroups sum_groups(const Stage& mesh, int shard, const std::vector<int>& nodes);
 
 /// A part of every divided array that one replica of each group owns.
