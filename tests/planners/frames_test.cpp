@@ -1,6 +1,9 @@
 // The search of frames: bounds, threads, devices left out.
 
+#include <array>
 #include <functional>
+#include <optional>
+#include <set>
 
 #include "planners/everything_free.hpp"
 #include "planners/frames/frame_divider.hpp"
@@ -139,6 +142,44 @@ TEST_CASE("where short memory makes stages uneven, frames that compute F again a
     ++uneven;
   }
   CHECK(uneven > 0);
+}
+
+TEST_CASE("where ZeRO is needed, the order of auto is looked at with the next stronger stage too", "[planners]") {
+  const Profile profile = blocks(32, 0.0);
+  const Restrictions free = everything_free();
+  std::array<int, 4> cases = {};  // by the weakest stage that fits
+  for (double memory = 1e9; memory < 4e9; memory += 0.1e9) {
+    const Cluster cluster = with_memory(mixed_nodes(4, 8), memory);
+    const Instance instance = {profile, cluster, 64};
+    const SearchSpace space = {instance, free};
+    FrameTables tables(instance);
+    Site site = {"the V100s", {}};
+    for (int d = 0; d < 16; ++d) site.devices.emplace_back(d);
+    const PlacedShape placed(instance, meshes_of(site, {{8, 2, 1}}), ZeroGroup::replicas);
+    const FrameCosts costs(instance, tables, placed, 2);
+    std::set<std::size_t> zeros;
+    std::optional<FrameDivision> any;
+    for (const FrameDivision& division : FrameDivider(space, costs, infinity).others()) {
+      const bool is_equal = division.zero < 4;  // of all stages
+      if (division.schedule != ScheduleChoice{"auto", 1, 0} || division.rule > 0 || !is_equal) continue;
+      zeros.insert(division.zero);
+      any = division;
+    }
+    if (zeros.empty()) continue;
+    CAPTURE(memory, *zeros.begin());
+    ++cases[*zeros.begin()];
+    if (*zeros.begin() == 1 || *zeros.begin() == 2) CHECK(zeros.contains(*zeros.begin() + 1));
+    // A leader is tried with every stage that fits.
+    std::set<std::size_t> others = {any->zero};
+    for (const FrameDivision& other : FrameDivider(space, costs, infinity).with_other_zeros(*any)) {
+      CHECK(other.schedule == any->schedule);
+      CHECK(other.rule == any->rule);
+      CHECK(others.insert(other.zero).second);
+    }
+    CHECK(others.size() == 4 - *zeros.begin());
+  }
+  CHECK(cases[1] > 0);
+  CHECK(cases[2] > 0);
 }
 
 /// All divisions of layers into so many chunks.

@@ -62,10 +62,18 @@ std::vector<FrameDivision> FrameDivider::after(const FrameDivision& refused) {
   return std::move(made_);
 }
 
+std::vector<FrameDivision> FrameDivider::with_other_zeros(const FrameDivision& division) {
+  for (std::size_t zero = 0; zero < zeros_.size(); ++zero) {
+    if (zero != division.zero) add(division.schedule, division.rule, zero);
+  }
+  return std::move(made_);
+}
+
 /// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
 /// least, or with a slowest stage that takes much longer than where the strongest ZeRO stage makes room. Orders that
-/// memory makes shorter are looked at with stage 2 too where ZeRO is needed at all, and stronger stages where they are
-/// needed alone where stage 1 fits with a slowest stage that takes clearly longer. Small clusters look at everything.
+/// memory makes shorter are looked at with the next stronger stage too where ZeRO is needed at all, and stronger stages
+/// where they are needed alone where stage 1 fits with a slowest stage that takes clearly longer. Small clusters look
+/// at everything.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   if (is_small(space_.instance)) return from_all(schedule, rule, zero);
   const std::size_t strongest = zeros_.size() - 1;
@@ -83,7 +91,7 @@ void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::s
       if (zeros_[zero] == 1 && roomy && *slowest > clearly_longer * *roomy && has_unlike_zeros())
         add(schedule, rule, zero, Keep::fitting, Zero::by_need);
       const bool any_stronger = zero + 1 < zeros_.size();
-      if (zeros_[zero] == 1 && zero > weakest && any_stronger && uses_memory(schedule)) add(schedule, rule, zero + 1);
+      if (zeros_[zero] >= 1 && zero > weakest && any_stronger && uses_memory(schedule)) add(schedule, rule, zero + 1);
       const bool has_room = !roomy || *slowest <= much_longer * *roomy;
       if (has_room && (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger))) return;
       if (zeros_[zero] >= 1) break;

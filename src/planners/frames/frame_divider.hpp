@@ -39,6 +39,9 @@ class FrameDivider {
   /// Divisions that save more memory than one that did not fit in the simulator.
   std::vector<FrameDivision> after(const FrameDivision& refused);
 
+  /// Divisions with the schedule and the recomputation of a division, and every other ZeRO stage.
+  std::vector<FrameDivision> with_other_zeros(const FrameDivision& division);
+
   /// The division that comes nearest to fitting, where one does not, and what its fullest device needs more than it
   /// has, as a part of that.
   const std::optional<FrameDivision>& nearest() const { return nearest_; }

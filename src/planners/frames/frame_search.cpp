@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -18,14 +19,9 @@ namespace {
 
 /// Simulated tasks, with what orders and divisions cost, until a search ends with the best plan so far.
 double most_work(const SearchSpace& space) {
-  constexpr double base = 1e6;
-  constexpr double per_device = 3e4;
-  constexpr double least = 3.2e6;
-  constexpr double most = 4e6;
   constexpr double of_small = 2e6;
-  if (is_small(space.instance)) return effort_factor(space.restrictions.effort) * of_small;
-  return effort_factor(space.restrictions.effort) *
-         std::clamp(base + per_device * space.instance.cluster.num_devices(), least, most);
+  constexpr double of_others = 4e6;
+  return effort_factor(space.restrictions.effort) * (is_small(space.instance) ? of_small : of_others);
 }
 
 class FrameSearch {
@@ -44,8 +40,9 @@ class FrameSearch {
   FoundFrames run() {
     add_shapes();
     search();
+    if (!is_small(space_.instance)) try_other_zeros();  // small clusters looked at all of them
     if (leaders_.empty()) found_.why_not = why_nothing_fits();
-    for (auto& [key, tried] : leaders_) found_.plans.push_back({std::move(tried.plan), tried.seconds});
+    for (auto& [key, leader] : leaders_) found_.plans.push_back({std::move(leader.tried.plan), leader.tried.seconds});
     std::stable_sort(found_.plans.begin(), found_.plans.end(),
                      [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
     if (found_.plans.size() > most_returned) found_.plans.resize(most_returned);
@@ -59,8 +56,15 @@ class FrameSearch {
     int site = 0;
     Shape shape;
   };
-  static constexpr int batch = 16;  // frames taken before the best is looked at again
+  /// The fastest plan that is known of some frames, and the frame that it is of.
+  struct Leader {
+    TriedPlan tried;
+    WaitingFrame frame;
+  };
+  using LeaderKey = std::tuple<int, int, std::size_t>;  // costs, chunks, ZeRO stage
+  static constexpr int batch = 16;                      // frames taken before the best is looked at again
   static constexpr std::size_t most_returned = 64;
+  static constexpr std::size_t most_varied = 20;  // leaders that are tried with other ZeRO stages
 
   /// Puts the shapes into the queue: as many as can be placed in seconds, those with the least bounds of each
   /// tensor-parallel degree.
@@ -190,9 +194,7 @@ class FrameSearch {
   void simulate(std::vector<WaitingFrame> divisions) {
     std::vector<Plan> plans;
     std::erase_if(divisions, [&](const WaitingFrame& one) {
-      Plan plan = plan_of(space_, costs_of(one), one.division);
-      const bool obeys = obeys_rules(space_, plan);
-      if (obeys) plans.push_back(std::move(plan));
+      const bool obeys = add_if_allowed(one, plans);
       if (!obeys) escalate(one);  // the order that is wanted may fit where more memory is saved
       return !obeys;
     });
@@ -216,6 +218,53 @@ class FrameSearch {
       take(divisions[i], std::move(tried));
       if (is_near) add_node_groups(divisions[i].index);
     }
+  }
+
+  /// Divides the layers of the best leaders anew for every other ZeRO stage: the room of a stronger one may make an
+  /// order shorter than the closed form knows, and a weaker one may do with fewer layers on a stage.
+  void try_other_zeros() {
+    std::vector<const Leader*> best;
+    for (const auto& [key, leader] : leaders_) best.push_back(&leader);
+    std::stable_sort(best.begin(), best.end(),
+                     [](const Leader* a, const Leader* b) { return a->tried.seconds < b->tried.seconds; });
+    if (best.size() > most_varied) best.resize(most_varied);
+    std::vector<WaitingFrame> others;
+    for (const Leader* leader : best) {
+      const WaitingFrame& frame = leader->frame;
+      FrameDivider divider(space_, costs_of(frame), slack_ * best_);
+      for (FrameDivision& other : divider.with_other_zeros(frame.division))
+        others.push_back(waiting(frame.index, std::move(other)));
+    }
+    for (auto begin = others.begin(); begin != others.end() && !space_.stop.requested();) {
+      const auto end = begin + std::min<std::ptrdiff_t>(batch, others.end() - begin);
+      try_beside_leaders({std::make_move_iterator(begin), std::make_move_iterator(end)});
+      begin = end;
+    }
+  }
+
+  /// Adds frames with other ZeRO stages than their leaders where they are faster. The leaders stay: what is slower now
+  /// may become the best by steps.
+  void try_beside_leaders(std::vector<WaitingFrame> frames) {
+    std::vector<Plan> plans;
+    std::erase_if(frames, [&](const WaitingFrame& frame) { return !add_if_allowed(frame, plans); });
+    std::vector<TriedPlan> results = trials_.simulated(plans, best_);
+    found_.num_simulated += std::ssize(frames);
+    space_.tell_examined(std::ssize(frames));
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      TriedPlan& tried = results[i];
+      const bool fits = tried.why_not.empty();
+      if (!fits || tried.seconds >= leaders_.at(key_of(frames[i], 0)).tried.seconds) continue;
+      ++found_.num_varied;
+      leaders_[key_of(frames[i], 1 + frames[i].division.zero)] = {std::move(tried), frames[i]};
+    }
+  }
+
+  /// Adds the plan of a frame whose layers are divided where the rules allow it; whether they do.
+  bool add_if_allowed(const WaitingFrame& frame, std::vector<Plan>& plans) const {
+    Plan plan = plan_of(space_, costs_of(frame), frame.division);
+    const bool obeys = obeys_rules(space_, plan);
+    if (obeys) plans.push_back(std::move(plan));
+    return obeys;
   }
 
   /// Adds the same division with slices of what ZeRO divides by the room that the simulator finds; whether there are
@@ -264,11 +313,14 @@ class FrameSearch {
   }
 
   void add_divisions(int index, std::vector<FrameDivision> divisions) {
-    for (FrameDivision& division : divisions) {
-      const double bound = division.bound;
-      const double likely = std::max(bound, division.likely);
-      queue_.push({bound, likely, likely, 0, Rung::division, index, std::move(division)});
-    }
+    for (FrameDivision& division : divisions) queue_.push(waiting(index, std::move(division)));
+  }
+
+  /// A division of the costs with this index as it goes to the queue.
+  static WaitingFrame waiting(int index, FrameDivision division) {
+    const double bound = division.bound;
+    const double likely = std::max(bound, division.likely);
+    return {bound, likely, likely, 0, Rung::division, index, std::move(division)};
   }
 
   /// Takes a plan that fits: the best of its shape, micro-batch size and number of chunks is kept, of small clusters
@@ -280,13 +332,16 @@ class FrameSearch {
       queue_.set_limit(slack_ * best_);
       space_.tell_found(best_);
     }
-    const FrameDivision& division = frame.division;
-    const std::size_t zero = is_small(space_.instance) ? division.zero : 0;
+    const LeaderKey key = key_of(frame, is_small(space_.instance) ? frame.division.zero : 0);
+    const auto entry = leaders_.find(key);
+    if (entry == leaders_.end() || tried.seconds < entry->second.tried.seconds)
+      leaders_[key] = {std::move(tried), frame};
+  }
+
+  LeaderKey key_of(const WaitingFrame& frame, std::size_t zero) const {
     const auto twin = twins_.find(frame.index);
     const int index = twin == twins_.end() ? frame.index : std::min(frame.index, twin->second);
-    const LeaderKey key = {index, division.schedule.virtual_stages, zero};
-    const auto [entry, is_first] = leaders_.try_emplace(key, tried);
-    if (!is_first && tried.seconds < entry->second.seconds) entry->second = std::move(tried);
+    return {index, frame.division.schedule.virtual_stages, zero};
   }
 
   /// Names the plan that comes nearest to fitting, by the simulator where it was asked.
@@ -308,8 +363,7 @@ class FrameSearch {
   double best_;
   double work_ = 0.0;
   double most_work_;
-  using LeaderKey = std::tuple<int, int, std::size_t>;  // costs, chunks, ZeRO stage
-  std::map<LeaderKey, TriedPlan> leaders_;
+  std::map<LeaderKey, Leader> leaders_;
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
   std::map<int, int> twins_;     // costs with all replicas as one group and with groups by node, both ways
   std::optional<Plan> nearest_;  // to fitting, by the closed form

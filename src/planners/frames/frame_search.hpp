@@ -14,7 +14,8 @@ struct FoundFrames {
     Plan plan;
     double seconds = 0.0;
   };
-  std::vector<Found> plans;  ///< the best of some shapes and micro-batch sizes that fit, fastest first
+  std::vector<Found> plans;    ///< the best of some shapes and micro-batch sizes that fit, fastest first
+  std::size_t num_varied = 0;  ///< how many of them are there beside a slower one with another ZeRO stage
   std::int64_t num_simulated = 0;
   bool complete = true;  ///< false: the work or the time was spent before every bound was above the best plan
   std::string why_not;   ///< where no plan fits: which one comes nearest, and what its fullest device lacks

@@ -48,7 +48,8 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
           {more_devices, any, true},
           {sent_rows, any, true},
           {shifted_experts, worth_it, false},
-          {other_offloads, worth_it, false}};
+          {other_offloads, worth_it, false},
+          {shifted_over_cuts, near, false}};
 }
 
 /// Goes through the kinds of steps until none of them helped since the last one that did.

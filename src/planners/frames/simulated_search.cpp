@@ -50,6 +50,7 @@ class SimulatedSearch {
     space_.tell_asks("searching frames");
     FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity);
     num_examined_ += frames.num_simulated;
+    num_varied_ = frames.num_varied;
     complete_ = complete_ && frames.complete;
     const Restrictions& fixed = space_.restrictions;
     const bool free = !fixed.recompute || !fixed.zero_stage;  // then what the papers' planners advise was tried
@@ -66,7 +67,7 @@ class SimulatedSearch {
   static constexpr std::size_t num_grids = 4;  // simulated beside the planners' plans
 
   /// Plans that are improved, the fastest of different shapes: each one for itself, so their number costs time alone.
-  std::size_t num_leaders() const { return is_small(space_.instance) ? 40 : 20; }
+  std::size_t num_leaders() const { return (is_small(space_.instance) ? 40 : 20) + num_varied_; }
 
   /// Simulated tasks for improving a leader.
   double leader_work() const {
@@ -125,7 +126,7 @@ class SimulatedSearch {
 
   /// Improves the leaders, of which few get all of the work, and takes the best. Returns the search of each.
   std::vector<LocalSearch> improve_leaders(LocalSearch::Kind kind, double work, OrderEffort effort) {
-    const std::size_t most_at_last = kind == LocalSearch::Kind::all ? 10 : 1;
+    const std::size_t most_at_last = kind == LocalSearch::Kind::all ? 10 + (num_varied_ + 1) / 2 : 1;
     std::vector<LocalSearch> searches = race_.run(leaders_, most_at_last, kind, work, effort);
     for (std::size_t i = 0; i < leaders_.size(); ++i) {
       num_examined_ += searches[i].num_simulated();
@@ -290,6 +291,7 @@ class SimulatedSearch {
   std::optional<Plan> best_;
   double seconds_ = 0.0;
   std::vector<TriedPlan> leaders_;  // that are improved
+  std::size_t num_varied_ = 0;      // of them are there beside one with another ZeRO stage
   LeaderRace race_;
   std::vector<ScheduleAlternative> schedules_;  // beside the best one's
   bool complete_ = true;
