@@ -139,4 +139,16 @@ refused "a precision that devices lack" '"v100" has no FLOP rate for bf16' \
 refused "an unknown precision" 'fp64' "${plan[@]}" "${llama[@]}" --cluster "$nodes" --precision fp64
 refused "an unknown cluster" 'cluster "toasters": ' "${plan[@]}" "${llama[@]}" --cluster toasters
 
+# --- a key that somebody types finds no faster plan ---
+cat >qwen2.5-32b.json <<'JSON'
+{"model_type": "qwen2", "hidden_size": 5120, "intermediate_size": 27648, "num_hidden_layers": 64,
+ "num_attention_heads": 40, "num_key_value_heads": 8, "max_position_embeddings": 32768, "vocab_size": 152064,
+ "rms_norm_eps": 1e-06, "rope_theta": 1000000.0, "use_sliding_window": false, "tie_word_embeddings": false}
+JSON
+qwen=(plan --model qwen2.5-32b.json --cluster "2x dgx-a100-40, 1x dgx-h100" --global-batch-size 64
+      --sequence-length 4096)
+free=$(seconds "${qwen[@]}") || fail "auto found no plan"
+typed=$(seconds "${qwen[@]}" --set parallelism.zero_stage=3) || fail "auto found no plan with zero_stage = 3"
+check "nothing said is no slower than zero_stage = 3" awk "BEGIN { exit !(${free##*:} <= 1.0001 * ${typed##*:}) }"
+
 finish

@@ -106,6 +106,28 @@ TEST_CASE("the order of auto fits with several chunks where 1F1B has room", "[pl
   CHECK(fitting > 3);
 }
 
+/// Eight stages of two V100s in a cluster whose devices have so many bytes, with micro-batches of two samples.
+struct TwoByEight {
+  Cluster cluster;
+  Instance instance;
+  FrameTables tables;
+  PlacedShape placed;
+  FrameCosts costs;
+
+  TwoByEight(const Profile& profile, double memory)
+      : cluster(with_memory(mixed_nodes(4, 8), memory)),
+        instance{profile, cluster, 64},
+        tables(instance),
+        placed(instance, meshes_of(v100s(), {{8, 2, 1}}), ZeroGroup::replicas),
+        costs(instance, tables, placed, 2) {}
+
+  static Site v100s() {
+    Site site = {"the V100s", {}};
+    for (int d = 0; d < 16; ++d) site.devices.emplace_back(d);
+    return site;
+  }
+};
+
 TEST_CASE("where short memory makes stages uneven, frames that compute F again are looked at too", "[planners]") {
   const Profile profile = blocks(32, 0.0);
   const Restrictions free = everything_free();
@@ -113,14 +135,10 @@ TEST_CASE("where short memory makes stages uneven, frames that compute F again a
   divided.zero_stage = 3;
   int uneven = 0;
   for (double memory = 1e9; memory < 4e9; memory += 0.1e9) {
-    const Cluster cluster = with_memory(mixed_nodes(4, 8), memory);
-    const Instance instance = {profile, cluster, 64};
+    const TwoByEight two_by_eight(profile, memory);
+    const Instance& instance = two_by_eight.instance;
+    const FrameCosts& costs = two_by_eight.costs;
     const SearchSpace space = {instance, free};
-    FrameTables tables(instance);
-    Site site = {"the V100s", {}};
-    for (int d = 0; d < 16; ++d) site.devices.emplace_back(d);
-    const PlacedShape placed(instance, meshes_of(site, {{8, 2, 1}}), ZeroGroup::replicas);
-    const FrameCosts costs(instance, tables, placed, 2);
     // Layers of the largest stage of the order of auto, without recomputation.
     const auto largest = [&](const SearchSpace& asked, bool& recomputes) {
       std::int64_t most = 0;
@@ -149,14 +167,9 @@ TEST_CASE("where ZeRO is needed, the order of auto is looked at with the next st
   const Restrictions free = everything_free();
   std::array<int, 4> cases = {};  // by the weakest stage that fits
   for (double memory = 1e9; memory < 4e9; memory += 0.1e9) {
-    const Cluster cluster = with_memory(mixed_nodes(4, 8), memory);
-    const Instance instance = {profile, cluster, 64};
-    const SearchSpace space = {instance, free};
-    FrameTables tables(instance);
-    Site site = {"the V100s", {}};
-    for (int d = 0; d < 16; ++d) site.devices.emplace_back(d);
-    const PlacedShape placed(instance, meshes_of(site, {{8, 2, 1}}), ZeroGroup::replicas);
-    const FrameCosts costs(instance, tables, placed, 2);
+    const TwoByEight two_by_eight(profile, memory);
+    const FrameCosts& costs = two_by_eight.costs;
+    const SearchSpace space = {two_by_eight.instance, free};
     std::set<std::size_t> zeros;
     std::optional<FrameDivision> any;
     for (const FrameDivision& division : FrameDivider(space, costs, infinity).others()) {
@@ -180,6 +193,38 @@ TEST_CASE("where ZeRO is needed, the order of auto is looked at with the next st
   }
   CHECK(cases[1] > 0);
   CHECK(cases[2] > 0);
+}
+
+TEST_CASE("the best frames are tried with other ZeRO stages, and what is slower stays", "[planners]") {
+  const Profile profile = blocks(32, 0.0);
+  Restrictions free = everything_free();
+  free.effort = Effort::quick;
+  const auto is_beside = [](const Plan& a, const Plan& b) {
+    const auto same_mesh = [](const Stage& x, const Stage& y) {
+      return x.devices == y.devices && x.layers.size() == y.layers.size();
+    };
+    return a.micro_batch_size == b.micro_batch_size &&
+           std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_mesh);
+  };
+  std::size_t varied = 0;
+  for (const double memory : {1.5e9, 2e9, 3e9}) {
+    const Cluster cluster = with_memory(mixed_nodes(4, 8), memory);
+    const Instance instance = {profile, cluster, 64};
+    const FoundFrames found = search_frames({instance, free}, infinity);
+    std::size_t faster = 0;
+    for (std::size_t i = 0; i < found.plans.size(); ++i) {
+      for (std::size_t j = i + 1; j < found.plans.size(); ++j) {
+        if (!is_beside(found.plans[i].plan, found.plans[j].plan)) continue;
+        ++faster;
+        CHECK(found.plans[i].seconds < found.plans[j].seconds);
+        break;
+      }
+    }
+    CAPTURE(memory);
+    CHECK(faster >= found.num_varied);
+    varied += found.num_varied;
+  }
+  CHECK(varied > 0);
 }
 
 /// All divisions of layers into so many chunks.

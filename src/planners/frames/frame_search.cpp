@@ -11,6 +11,7 @@
 #include "cost/state_slices.hpp"
 #include "planners/divide/least_overrun.hpp"
 #include "planners/frames/device_speeds.hpp"
+#include "planners/frames/frame_leaders.hpp"
 #include "planners/frames/frame_queue.hpp"
 #include "planners/frames/frame_trials.hpp"
 
@@ -35,17 +36,19 @@ class FrameSearch {
         trials_(space.instance, threads, OrderEffort::brief),
         threads_(threads),
         best_(limit),
-        most_work_(most_work(space)) {}
+        most_work_(most_work(space)),
+        leaders_(is_small(space.instance)) {}
 
   FoundFrames run() {
     add_shapes();
     search();
     if (!is_small(space_.instance)) try_other_zeros();  // small clusters looked at all of them
     if (leaders_.empty()) found_.why_not = why_nothing_fits();
-    for (auto& [key, leader] : leaders_) found_.plans.push_back({std::move(leader.tried.plan), leader.tried.seconds});
-    std::stable_sort(found_.plans.begin(), found_.plans.end(),
-                     [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
-    if (found_.plans.size() > most_returned) found_.plans.resize(most_returned);
+    found_.num_varied = leaders_.num_varied();
+    for (TriedPlan& tried : leaders_.take_plans()) {
+      if (found_.plans.size() == most_returned) break;
+      found_.plans.push_back({std::move(tried.plan), tried.seconds});
+    }
     return std::move(found_);
   }
 
@@ -56,13 +59,7 @@ class FrameSearch {
     int site = 0;
     Shape shape;
   };
-  /// The fastest plan that is known of some frames, and the frame that it is of.
-  struct Leader {
-    TriedPlan tried;
-    WaitingFrame frame;
-  };
-  using LeaderKey = std::tuple<int, int, std::size_t>;  // costs, chunks, ZeRO stage
-  static constexpr int batch = 16;                      // frames taken before the best is looked at again
+  static constexpr int batch = 16;  // frames taken before the best is looked at again
   static constexpr std::size_t most_returned = 64;
   static constexpr std::size_t most_varied = 20;  // leaders that are tried with other ZeRO stages
 
@@ -144,13 +141,12 @@ class FrameSearch {
   void add_node_groups(int index) {
     const PlacedShape& placed = costs_[static_cast<std::size_t>(index)].placed();
     const std::vector<ZeroGroup> groups = zero_groups(space_, placed.meshes());
-    if (placed.zero_group() == groups.back() || twins_.contains(index)) return;
+    if (placed.zero_group() == groups.back() || leaders_.has_twin(index)) return;
     const std::int64_t size = costs_[static_cast<std::size_t>(index)].micro_batch();
     const PlacedShape& grouped = placed_.emplace_back(space_.instance, placed.meshes(), groups.back());
     costs_.emplace_back(space_.instance, tables_, grouped, size);
     const int twin = static_cast<int>(costs_.size()) - 1;
-    twins_[index] = twin;
-    twins_[twin] = index;
+    leaders_.set_twins(index, twin);
     push_costs(0.0);
   }
 
@@ -223,13 +219,8 @@ class FrameSearch {
   /// Divides the layers of the best leaders anew for every other ZeRO stage: the room of a stronger one may make an
   /// order shorter than the closed form knows, and a weaker one may do with fewer layers on a stage.
   void try_other_zeros() {
-    std::vector<const Leader*> best;
-    for (const auto& [key, leader] : leaders_) best.push_back(&leader);
-    std::stable_sort(best.begin(), best.end(),
-                     [](const Leader* a, const Leader* b) { return a->tried.seconds < b->tried.seconds; });
-    if (best.size() > most_varied) best.resize(most_varied);
     std::vector<WaitingFrame> others;
-    for (const Leader* leader : best) {
+    for (const FrameLeaders::Leader* leader : leaders_.best(most_varied)) {
       const WaitingFrame& frame = leader->frame;
       FrameDivider divider(space_, costs_of(frame), slack_ * best_);
       for (FrameDivision& other : divider.with_other_zeros(frame.division))
@@ -242,8 +233,7 @@ class FrameSearch {
     }
   }
 
-  /// Adds frames with other ZeRO stages than their leaders where they are faster. The leaders stay: what is slower now
-  /// may become the best by steps.
+  /// Simulates frames with other ZeRO stages than their leaders have.
   void try_beside_leaders(std::vector<WaitingFrame> frames) {
     std::vector<Plan> plans;
     std::erase_if(frames, [&](const WaitingFrame& frame) { return !add_if_allowed(frame, plans); });
@@ -251,11 +241,7 @@ class FrameSearch {
     found_.num_simulated += std::ssize(frames);
     space_.tell_examined(std::ssize(frames));
     for (std::size_t i = 0; i < frames.size(); ++i) {
-      TriedPlan& tried = results[i];
-      const bool fits = tried.why_not.empty();
-      if (!fits || tried.seconds >= leaders_.at(key_of(frames[i], 0)).tried.seconds) continue;
-      ++found_.num_varied;
-      leaders_[key_of(frames[i], 1 + frames[i].division.zero)] = {std::move(tried), frames[i]};
+      if (results[i].why_not.empty()) leaders_.add_if_faster(frames[i], std::move(results[i]));
     }
   }
 
@@ -323,8 +309,7 @@ class FrameSearch {
     return {bound, likely, likely, 0, Rung::division, index, std::move(division)};
   }
 
-  /// Takes a plan that fits: the best of its shape, micro-batch size and number of chunks is kept, of small clusters
-  /// that of each ZeRO stage too.
+  /// Takes a plan that fits.
   void take(const WaitingFrame& frame, TriedPlan tried) {
     if (tried.seconds == infinity) return;
     if (tried.seconds < best_ * (1.0 - tie_tolerance)) {
@@ -332,16 +317,7 @@ class FrameSearch {
       queue_.set_limit(slack_ * best_);
       space_.tell_found(best_);
     }
-    const LeaderKey key = key_of(frame, is_small(space_.instance) ? frame.division.zero : 0);
-    const auto entry = leaders_.find(key);
-    if (entry == leaders_.end() || tried.seconds < entry->second.tried.seconds)
-      leaders_[key] = {std::move(tried), frame};
-  }
-
-  LeaderKey key_of(const WaitingFrame& frame, std::size_t zero) const {
-    const auto twin = twins_.find(frame.index);
-    const int index = twin == twins_.end() ? frame.index : std::min(frame.index, twin->second);
-    return {index, frame.division.schedule.virtual_stages, zero};
+    leaders_.take(frame, std::move(tried));
   }
 
   /// Names the plan that comes nearest to fitting, by the simulator where it was asked.
@@ -363,9 +339,8 @@ class FrameSearch {
   double best_;
   double work_ = 0.0;
   double most_work_;
-  std::map<LeaderKey, Leader> leaders_;
+  FrameLeaders leaders_;
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
-  std::map<int, int> twins_;     // costs with all replicas as one group and with groups by node, both ways
   std::optional<Plan> nearest_;  // to fitting, by the closed form
   double least_overrun_ = infinity;
   LeastOverrun nearest_simulated_;
