@@ -26,6 +26,8 @@ class CutPorts {
   /// How many ports there are; `PortWay::ports` are 0 to this - 1.
   std::size_t num_ports() const { return free_.size(); }
 
+  /// Makes all ports free from the start.
+  void free_all() { std::fill(free_.begin(), free_.end(), 0.0); }
   /// When what can be sent from `now` on would arrive, if nothing were asked for before.
   double arrival(const PortWay& way, double now) const {
     return std::max({now, free_[way.ports[0]], free_[way.ports[1]]}) + way.time.seconds;

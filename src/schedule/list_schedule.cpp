@@ -16,17 +16,18 @@ class ListRun {
  public:
   explicit ListRun(const PipelineShape& shape)
       : shape_(shape),
-        all_ports_(shape),
-        ports_(all_ports_),
+        ports_(shape),
         chunks_(shape.num_chunks()),
         ranks_(shape.ranks),
         options_(3 * static_cast<std::size_t>(shape.chunks_per_rank) + 1) {
     for (int c = 0; c < shape.num_chunks(); ++c) {
       chunks_[c].rank = shape.rank_of(c);
       chunks_[c].seconds = shape.seconds_of(c);
+      if (!shape.stored.empty()) chunks_[c].bytes = shape.stored[c];
     }
     for (int r = 0; r < shape.ranks; ++r) {
       ranks_[r].limit = shape.most_stored.empty() ? shape.micro_batches * shape.chunks_per_rank : shape.most_stored[r];
+      ranks_[r].seconds = shape.rank_seconds(r);
       for (int v = 0; v < shape.chunks_per_rank; ++v) ranks_[r].chunks.push_back(shape.chunk_of(r, v));
       if (!shape.room.empty()) {
         ranks_[r].room = shape.room[r] * PipelineShape::rounding;
@@ -38,33 +39,67 @@ class ListRun {
     counts_.resize(ranks_.size());
   }
 
-  const ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most) {
+  ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most) {
     begin(policy, choices, most);
     while (events_.any_left()) {
-      const auto [now, rank] = events_.pop();
-      if (ranks_[rank].busy_until > now) continue;
-      end_task(ranks_[rank]);
-      decide(rank, now);
-      if (too_late_) return nullptr;
+      const RankEvents::Event event = events_.pop();
+      if (ranks_[event.rank].busy_until <= event.when) {
+        end_task(ranks_[event.rank]);
+        decide(event.rank, event.when);
+        if (too_late_) return nullptr;
+      }
+      if (event.source != end_of_task) await_arrival(event.source);
     }
     finish();
     return result_.makespan <= most ? &result_ : nullptr;
   }
 
-  const ListChoices& num_options() const { return counts_; }
+  ListChoices& num_options() { return counts_; }
 
  private:
-  struct ChunkState {
-    int lead = std::numeric_limits<int>::max();
-    int forward = 0;  // the next micro-batch of each kind
-    int backward = 0;
-    int weight = 0;
+  /// When the tasks of one kind of a chunk can start, and which of them is next.
+  struct Starts {
+    std::vector<double> times;  // by micro-batch, and infinity behind the last
+    int next = 0;               // micro-batch
+    double ready = infinity;    // of the next
+    int sent = 0;               // micro-batches whose time is final
+    int awaited = 0;            // of these, whose rank looks when they arrive, or need not
+    bool waits = false;         // an event is there for the last of them
+
+    void begin(int micro_batches, double time) {
+      times.assign(static_cast<std::size_t>(micro_batches) + 1, time);
+      times.back() = infinity;
+      next = sent = awaited = 0;
+      ready = times.front();
+      waits = false;
+    }
+    void set(int micro_batch, double time) {
+      times[micro_batch] = time;
+      if (micro_batch == next) ready = time;
+    }
+    /// The next one, which is taken.
+    MicroBatchId take() {
+      ready = times[next + 1];
+      return MicroBatchId(next++);
+    }
   };
-  struct Chunk : ChunkState {
+  struct Chunk {
     int rank = 0;
     TaskSeconds seconds;
-    std::vector<double> inputs;     // when F of a micro-batch can start
-    std::vector<double> gradients;  // when B can
+    StoredBytes bytes;
+    int lead = std::numeric_limits<int>::max();
+    Starts forwards;
+    Starts backwards;
+    int weight = 0;  // the next micro-batch of W
+  };
+  /// Events of what arrives for F and for B of chunk c are from 2 c and 2 c + 1.
+  static constexpr int end_of_task = -1;
+  /// Where what a task makes goes on its way to another chunk.
+  struct Delivery {
+    Starts* to = nullptr;
+    int source = 0;  // of the event when it arrives
+    int micro_batch = 0;
+    const CutPorts::PortWay* way = nullptr;
   };
   struct RankState {
     int warm_up = 0;
@@ -73,19 +108,22 @@ class ListRun {
     double waiting = 0.0;  // the part of it that W gives back
     int forwards = 0;
     int backwards = 0;
+    int oldest = 0;  // micro-batch that has an F left
     double busy_until = 0.0;
     double reduced = 0.0;  // the gradients of chunks that are through
     double left = 0.0;     // seconds of the tasks that have not started
-    bool running = false;
+    std::size_t started = 0;  // tasks
     std::size_t decisions = 0;
+    Delivery delivery;  // of the task that runs
   };
   struct Rank : RankState {
     std::vector<int> chunks;
     int limit = 0;
+    double seconds = 0.0;  // of one micro-batch
     double room = infinity;
     double backward = 0.0;  // bytes that B of any chunk needs
     double weight = 0.0;    // bytes that W of any chunk needs
-    TaskOrder order;
+    TaskOrder order;  // of all tasks; those that have not started are of another run
   };
   /// The order of F and of B in units, the same on all ranks.
   struct Blocks {
@@ -105,24 +143,24 @@ class ListRun {
     choices_ = &choices;
     latest_ = most * (1.0 + 1e-9);  // sums of seconds round
     too_late_ = false;
-    ports_ = all_ports_;
+    ports_.free_all();
     for (int c = 0; c < shape_.num_chunks(); ++c) {
       Chunk& chunk = chunks_[c];
-      static_cast<ChunkState&>(chunk) = {};
-      if (policy.lead > 0.0) chunk.lead = std::max(1, static_cast<int>(policy.lead * (shape_.num_chunks() - c)));
-      chunk.inputs.assign(shape_.micro_batches, c == 0 ? 0.0 : infinity);
-      chunk.gradients.assign(shape_.micro_batches, infinity);
+      chunk.lead = policy.lead > 0.0 ? std::max(1, static_cast<int>(policy.lead * (shape_.num_chunks() - c)))
+                                     : std::numeric_limits<int>::max();
+      chunk.forwards.begin(shape_.micro_batches, c == 0 ? 0.0 : infinity);
+      chunk.backwards.begin(shape_.micro_batches, infinity);
+      chunk.weight = 0;
     }
     events_.clear();
     for (int r = 0; r < shape_.ranks; ++r) {
       Rank& rank = ranks_[r];
       static_cast<RankState&>(rank) = {};
       rank.warm_up = policy.warm_up * (shape_.ranks - r) * shape_.chunks_per_rank;
-      rank.left = shape_.micro_batches * shape_.rank_seconds(r);
-      rank.order.clear();
+      rank.left = shape_.micro_batches * rank.seconds;
+      rank.order.resize(3 * static_cast<std::size_t>(shape_.micro_batches * shape_.chunks_per_rank));
       counts_[r].clear();
-      rank.order.reserve(3 * static_cast<std::size_t>(shape_.micro_batches * shape_.chunks_per_rank));
-      add_event(0.0, r);
+      events_.push({0.0, r, end_of_task});
     }
     plan_blocks();
   }
@@ -132,8 +170,7 @@ class ListRun {
     result_.sum_of_ends = 0.0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
-      PPTRAIN_ASSERT(std::ssize(rank.order) == 3L * shape_.micro_batches * shape_.chunks_per_rank, "{} tasks",
-                     rank.order.size());
+      PPTRAIN_ASSERT(rank.started == rank.order.size(), "{} of {} tasks", rank.started, rank.order.size());
       const double end = std::max(rank.busy_until, rank.reduced);
       result_.makespan = std::max(result_.makespan, end);
       result_.sum_of_ends += end;
@@ -141,41 +178,34 @@ class ListRun {
     }
   }
 
-  void add_event(double when, int rank) { events_.push({when, rank}); }
-
-  StoredBytes bytes_of(int chunk) const { return shape_.stored.empty() ? StoredBytes{} : shape_.stored[chunk]; }
-
   /// Whether there is room for F, with any W that waits beside it, and then for a B without these. The lowest
   /// micro-batch that has an F left on the rank keeps room for all of its chunks.
-  bool has_room(const Rank& rank, int c) const {
-    const Chunk& chunk = chunks_[c];
-    if (chunk.forward - chunk.backward >= chunk.lead) return false;
+  bool has_room(const Rank& rank, const Chunk& chunk) const {
+    if (chunk.forwards.next - chunk.backwards.next >= chunk.lead) return false;
     int needed = 1;
-    const StoredBytes own = bytes_of(c);
-    double stored = rank.bytes + own.before;
-    if (rank.chunks.size() > 1) {
-      int oldest = shape_.micro_batches;
-      for (const int other : rank.chunks) oldest = std::min(oldest, chunks_[other].forward);
+    double stored = rank.bytes + chunk.bytes.before;
+    if (chunk.forwards.next != rank.oldest) {
       for (const int other : rank.chunks) {
-        if (chunk.forward == oldest || chunks_[other].forward != oldest) continue;
+        if (chunks_[other].forwards.next != rank.oldest) continue;
         ++needed;
-        stored += bytes_of(other).before;
+        stored += chunks_[other].bytes.before;
       }
     }
-    const double beside = rank.waiting > 0.0 ? std::max(own.forward, rank.weight) : own.forward;
+    const double beside = rank.waiting > 0.0 ? std::max(chunk.bytes.forward, rank.weight) : chunk.bytes.forward;
     const double most = stored + std::max(beside, rank.backward - rank.waiting);
     return rank.stored + needed <= rank.limit && most <= rank.room;
   }
 
   /// Whether there is room for B; if not, a W that waits gives some back.
-  bool has_backward_room(const Rank& rank, int c) const {
-    const StoredBytes own = bytes_of(c);
+  static bool has_backward_room(const Rank& rank, const StoredBytes& own) {
     const double needed = std::max(own.backward, own.after - own.before + rank.weight);
     return rank.bytes + needed <= rank.room;
   }
 
   void plan_blocks() {
-    blocks_ = {};
+    blocks_.forwards.clear();
+    blocks_.backwards.clear();
+    blocks_.after.clear();
     std::size_t done = 0;
     const int chunks = shape_.chunks_per_rank;
     for (const int unit : policy_->units) {
@@ -191,7 +221,7 @@ class ListRun {
   /// Whether it is this chunk's turn in the unit.
   bool forward_turn(const Rank& rank, int chunk) const {
     if (policy_->units.empty()) return true;
-    return rank.chunks[blocks_.forwards[rank.forwards]] == chunk && rank.order.size() >= blocks_.after[rank.forwards];
+    return rank.chunks[blocks_.forwards[rank.forwards]] == chunk && rank.started >= blocks_.after[rank.forwards];
   }
   bool backward_turn(const Rank& rank, int chunk) const {
     return policy_->units.empty() || rank.chunks[blocks_.backwards[rank.backwards]] == chunk;
@@ -210,24 +240,26 @@ class ListRun {
     const bool warming = rank.backwards == 0 && rank.forwards < rank.warm_up;
     for (const int c : rank.chunks) {
       const Chunk& chunk = chunks_[c];
-      if (chunk.forward < shape_.micro_batches && forward_turn(rank, c)) {
-        const double ready = chunk.inputs[chunk.forward];
-        if (!has_room(rank, c)) {
+      // What arrives behind another arrival changes nothing.
+      if (const double ready = chunk.forwards.ready;
+          (ready <= now || ready < next_arrival) && forward_turn(rank, c)) {
+        if (!has_room(rank, chunk)) {
           blocked = blocked || ready <= now;
         } else if (ready <= now) {
-          add_option({false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forward)});
+          add_option(
+              {false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forwards.next)});
         } else {
-          next_arrival = std::min(next_arrival, ready);
+          next_arrival = ready;
         }
       }
-      if (chunk.backward < shape_.micro_batches && backward_turn(rank, c)) {
-        const double ready = chunk.gradients[chunk.backward];
-        if (ready <= now && !has_backward_room(rank, c)) {
+      if (const double ready = chunk.backwards.ready;
+          (ready <= now || ready < next_arrival) && backward_turn(rank, c)) {
+        if (ready > now) {
+          next_arrival = ready;
+        } else if (!has_backward_room(rank, chunk.bytes)) {
           blocked = true;
-        } else if (ready <= now) {
-          add_option({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backward)});
         } else {
-          next_arrival = std::min(next_arrival, ready);
+          add_option({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backwards.next)});
         }
       }
     }
@@ -239,7 +271,7 @@ class ListRun {
   void add_weights(const Rank& rank, double now, double next_arrival, bool blocked) {
     for (const int c : rank.chunks) {
       const Chunk& chunk = chunks_[c];
-      if (chunk.weight == chunk.backward) continue;
+      if (chunk.weight == chunk.backwards.next) continue;
       const bool fits = now + chunk.seconds.backward_weight * (1.0 - policy_->patience) <= next_arrival;
       const double base = fits || blocked ? 0.0 : -2e9;
       add_option({false, TaskKind::backward_weight, c, base + chunk_preference(c, chunk.weight)});
@@ -254,7 +286,8 @@ class ListRun {
     if (num_options_ == 0) return;
     std::size_t choice = 0;
     if (static_cast<std::size_t>(r) < choices_->size() && rank.decisions < (*choices_)[r].size()) {
-      choice = (*choices_)[r][rank.decisions] % num_options_;
+      choice = (*choices_)[r][rank.decisions];
+      if (choice != 0) choice %= num_options_;
     }
     ++rank.decisions;
     counts_[r].push_back(static_cast<unsigned char>(num_options_));
@@ -271,77 +304,88 @@ class ListRun {
 
   void start(Rank& rank, int r, const Option& option, double now) {
     Chunk& chunk = chunks_[option.chunk];
-    const TaskSeconds& seconds = chunk.seconds;
+    const ChunkId id(option.chunk);
     too_late_ = now + rank.left > latest_;
     if (option.kind == TaskKind::forward) {
       ++rank.forwards;
       ++rank.stored;
-      rank.bytes += bytes_of(option.chunk).before;
-      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.forward++)}, now, now + seconds.forward);
+      rank.bytes += chunk.bytes.before;
+      const MicroBatchId taken = chunk.forwards.take();
+      if (taken.value == rank.oldest) find_oldest(rank);
+      run(rank, r, {option.kind, id, taken}, now, now + chunk.seconds.forward);
     } else if (option.kind == TaskKind::backward_input) {
       ++rank.backwards;
-      const StoredBytes bytes = bytes_of(option.chunk);
-      rank.bytes += bytes.after - bytes.before;
-      rank.waiting += bytes.after;
-      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.backward++)}, now,
-          now + seconds.backward_input);
+      rank.bytes += chunk.bytes.after - chunk.bytes.before;
+      rank.waiting += chunk.bytes.after;
+      run(rank, r, {option.kind, id, chunk.backwards.take()}, now, now + chunk.seconds.backward_input);
     } else {
       --rank.stored;
-      rank.bytes -= bytes_of(option.chunk).after;
-      rank.waiting -= bytes_of(option.chunk).after;
-      run(rank, r, {option.kind, ChunkId(option.chunk), MicroBatchId(chunk.weight++)}, now,
-          now + seconds.backward_weight);
+      rank.bytes -= chunk.bytes.after;
+      rank.waiting -= chunk.bytes.after;
+      run(rank, r, {option.kind, id, MicroBatchId(chunk.weight++)}, now, now + chunk.seconds.backward_weight);
       if (chunk.weight == shape_.micro_batches) {
         rank.reduced = std::max(rank.reduced, rank.busy_until) + shape_.reduce_seconds_of(option.chunk);
       }
     }
   }
 
+  void find_oldest(Rank& rank) const {
+    rank.oldest = shape_.micro_batches;
+    for (const int c : rank.chunks) rank.oldest = std::min(rank.oldest, chunks_[c].forwards.next);
+  }
+
   void run(Rank& rank, int r, const Task& task, double now, double end) {
-    rank.order.push_back(task);
+    rank.order[rank.started++] = task;
     rank.left -= end - now;
     rank.busy_until = end;
-    rank.running = true;
-    add_event(end, r);
+    events_.push({end, r, end_of_task});
     const int i = task.micro_batch.value;
     if (task.kind == TaskKind::forward && task.chunk.value + 1 == shape_.num_chunks()) {
-      chunks_.back().gradients[i] = end;
-    } else if (const Delivery to = delivery_of(task); to.arrival != nullptr) {
-      *to.arrival = ports_.arrival(*to.way, end);  // as far as is known now
+      chunks_.back().backwards.set(i, end);
+      return;
     }
+    rank.delivery = delivery_of(task);
+    const Delivery& sent = rank.delivery;
+    if (sent.to != nullptr) sent.to->set(i, ports_.arrival(*sent.way, end));  // as far as is known now
   }
 
   /// Sends what the rank's last task has made.
   void end_task(Rank& rank) {
-    if (!rank.running) return;
-    rank.running = false;
-    const Delivery to = delivery_of(rank.order.back());
-    if (to.arrival == nullptr) return;
-    *to.arrival = ports_.send(*to.way, rank.busy_until);
-    if (ranks_[to.rank].busy_until <= *to.arrival) add_event(*to.arrival, to.rank);  // else it looks when it is free
+    const Delivery sent = std::exchange(rank.delivery, {});
+    if (sent.to == nullptr) return;
+    sent.to->set(sent.micro_batch, ports_.send(*sent.way, rank.busy_until));
+    ++sent.to->sent;
+    if (!sent.to->waits) await_arrival(sent.source);
   }
 
-  /// Where what a task makes goes on its way to another chunk.
-  struct Delivery {
-    double* arrival = nullptr;
-    const CutPorts::PortWay* way = nullptr;
-    int rank = 0;
-  };
+  /// Adds an event for the next of what was sent, one after another, that arrives while its rank is free.
+  void await_arrival(int source) {
+    const Chunk& chunk = chunks_[source / 2];
+    Starts& starts = starts_of(source);
+    const double busy_until = ranks_[chunk.rank].busy_until;  // the rank looks then
+    while (starts.awaited < starts.sent && starts.times[starts.awaited] < busy_until) ++starts.awaited;
+    starts.waits = starts.awaited < starts.sent;
+    if (starts.waits) events_.push({starts.times[starts.awaited++], chunk.rank, source});
+  }
+
+  Starts& starts_of(int source) {
+    Chunk& chunk = chunks_[source / 2];
+    return source % 2 == 0 ? chunk.forwards : chunk.backwards;
+  }
 
   Delivery delivery_of(const Task& task) {
     const int c = task.chunk.value;
     const int i = task.micro_batch.value;
-    if (task.kind == TaskKind::forward && c + 1 < shape_.num_chunks()) {
-      return {&chunks_[c + 1].inputs[i], &ports_.forward(c), chunks_[c + 1].rank};
+    if (task.kind == TaskKind::forward) {
+      return {&chunks_[c + 1].forwards, 2 * (c + 1), i, &ports_.forward(c)};
     }
     if (task.kind != TaskKind::backward_input || c == 0) return {};
-    return {&chunks_[c - 1].gradients[i], &ports_.backward(c - 1), chunks_[c - 1].rank};
+    return {&chunks_[c - 1].backwards, 2 * (c - 1) + 1, i, &ports_.backward(c - 1)};
   }
 
   const PipelineShape& shape_;
   const ListPolicy* policy_ = nullptr;
   const ListChoices* choices_ = nullptr;
-  CutPorts all_ports_;  // free
   CutPorts ports_;
   std::vector<Chunk> chunks_;
   std::vector<Rank> ranks_;
@@ -359,9 +403,9 @@ ListScheduler::ListScheduler(const PipelineShape& shape) : run_(std::make_unique
 
 ListScheduler::~ListScheduler() = default;
 
-const ListChoices& ListScheduler::num_options() const { return run_->num_options(); }
+ListChoices& ListScheduler::num_options() { return run_->num_options(); }
 
-const ListResult* ListScheduler::run(const ListPolicy& policy, const ListChoices& choices, double most) {
+ListResult* ListScheduler::run(const ListPolicy& policy, const ListChoices& choices, double most) {
   return run_->run(policy, choices, most);
 }
 

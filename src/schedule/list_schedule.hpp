@@ -53,10 +53,12 @@ class ListScheduler {
   ListScheduler& operator=(const ListScheduler&) = delete;
   ~ListScheduler();
 
-  /// What `list_schedule` gives, until the next call; null where it ends after `most` seconds.
-  const ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most);
-  /// Between how many options each rank chose at each of its decisions in the last run.
-  const ListChoices& num_options() const;
+  /// What `list_schedule` gives, until the next call; null where it ends after `most` seconds. A caller may swap it for
+  /// another result.
+  ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most);
+  /// Between how many options each rank chose at each of its decisions in the last run. A caller may swap it for that of
+  /// another run.
+  ListChoices& num_options();
 
  private:
   std::unique_ptr<ListRun> run_;

@@ -1,62 +1,50 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <utility>
 #include <vector>
 
 namespace pptrain {
 
-/// Times at which ranks look for a task, in order. An event that is pushed right after a `pop` takes the place of the
-/// one that was taken, so that the others move once for both.
+/// Times at which ranks look for a task, in order: in a sorted array, in which a new one is moved forwards from the end.
+/// Few wait at a time and most new ones are late, so that it is faster than a heap.
 class RankEvents {
  public:
-  using Event = std::pair<double, int>;  // seconds, and the rank
+  struct Event {
+    double when = 0.0;  ///< seconds
+    int rank = 0;       ///< that looks
+    int source = -1;    ///< of the event, as whoever pushes it numbers them
+    /// By time, and of equal times by rank.
+    bool operator<(const Event& other) const {
+      return when < other.when || (when == other.when && rank < other.rank);
+    }
+  };
 
   void clear() {
-    heap_.clear();
-    taken_ = false;
+    events_.clear();
+    first_ = 0;
   }
   /// Whether `pop` has an event to return.
-  bool any_left() const { return heap_.size() > (taken_ ? 1 : 0); }
+  bool any_left() const { return first_ < events_.size(); }
   /// Adds an event, which may be earlier than others that wait.
   void push(const Event& event) {
-    if (taken_) {
-      taken_ = false;
-      put_first(event);
-    } else {
-      heap_.push_back(event);
-      std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-    }
+    std::size_t place = events_.size();
+    events_.push_back(event);
+    for (; place > first_ && event < events_[place - 1]; --place) events_[place] = events_[place - 1];
+    events_[place] = event;
   }
   /// The earliest one; of equal ones that of the lowest rank.
   Event pop() {
-    if (taken_) {
-      const Event last = heap_.back();
-      heap_.pop_back();
-      put_first(last);
+    constexpr std::size_t most_taken = 1024;
+    if (first_ == most_taken) {
+      events_.erase(events_.begin(), events_.begin() + most_taken);
+      first_ = 0;
     }
-    taken_ = true;
-    return heap_.front();
+    return events_[first_++];
   }
 
  private:
-  /// Replaces the first one.
-  void put_first(const Event& event) {
-    const std::size_t size = heap_.size();
-    std::size_t place = 0;
-    for (std::size_t child = 1; child < size; child = 2 * place + 1) {
-      if (child + 1 < size && heap_[child + 1] < heap_[child]) ++child;
-      if (event <= heap_[child]) break;
-      heap_[place] = heap_[child];
-      place = child;
-    }
-    heap_[place] = event;
-  }
-
-  std::vector<Event> heap_;
-  bool taken_ = false;  // the first one
+  std::vector<Event> events_;
+  std::size_t first_ = 0;  // that waits
 };
 
 }  // namespace pptrain

@@ -162,10 +162,10 @@ class Search {
                        [&](const ChangedChoice& one) { return changes_decision(one, choices, num_options); })) {
         continue;
       }
-      const ListResult* result = scheduler_.run(*attempt.policy, choices, attempt.result.makespan);
+      ListResult* result = scheduler_.run(*attempt.policy, choices, attempt.result.makespan);
       if (result != nullptr && !better(attempt.result, *result)) {
-        attempt.result = *result;
-        num_options = scheduler_.num_options();
+        std::swap(attempt.result, *result);
+        std::swap(num_options, scheduler_.num_options());
         continue;
       }
       for (auto one = changes.rbegin(); one != changes.rend(); ++one) choices[one->rank][one->place] = one->before;

@@ -32,7 +32,7 @@ bool is_faster(const SimulatedPlan& result, const SimulatedPlan& other) {
 
 PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan, OrderEffort effort) {
   const ScheduleChoice& schedule = plan.schedule;
-  OrderOptions options = prepared(plan).order_options();
+  OrderOptions options = options_of(plan);
   options.effort = effort;
   return {schedule.name, schedule.virtual_stages, schedule.unit, plan.num_stages(), plan.micro_batches, options};
 }
@@ -46,6 +46,7 @@ const FoundOrders& PlanSimulator::orders_of(const Plan& plan, OrderEffort effort
   for (const TaskOrder& order : orders.orders) tasks += order.size();
   if (kept_tasks_ + tasks > most_kept_tasks) {
     orders_.clear();
+    parent_.reset();
     kept_tasks_ = 0;
   }
   kept_tasks_ += tasks;
@@ -60,8 +61,15 @@ const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
 TrainingSimulation& PlanSimulator::prepared(const Plan& plan) {
   if (!prepared_ || !same_plan(plan, prepared_->plan())) {
     prepared_.emplace(instance_, plan, CompileOptions{instance_.ties, cheapest_forms(instance_, plan)});
+    options_.reset();
   }
   return *prepared_;
+}
+
+const OrderOptions& PlanSimulator::options_of(const Plan& plan) {
+  const TrainingSimulation& simulation = prepared(plan);
+  if (!options_) options_ = simulation.order_options();
+  return *options_;
 }
 
 double PlanSimulator::tasks(const Plan& plan) {
@@ -97,7 +105,10 @@ SimulatedPlan PlanSimulator::against(const Plan& plan, double best) {
 }
 
 SimulatedPlan PlanSimulator::in_fastest_orders(const Plan& plan, double best, bool& ended_early) {
-  if (!searches_orders(plan)) return run(plan, orders_of(plan, most_effort_));
+  if (!searches_orders(plan)) {
+    const FoundOrders& found = orders_of(plan, most_effort_);
+    return run(plan, found.orders, found.work);
+  }
   SimulatedPlan fastest;
   std::vector<TaskOrder> its_orders;
   double work = 0.0;
@@ -108,7 +119,7 @@ SimulatedPlan PlanSimulator::in_fastest_orders(const Plan& plan, double best, bo
       work += work_per_scheduled * static_cast<double>(found.work);
       continue;
     }
-    SimulatedPlan result = run(plan, found);
+    SimulatedPlan result = run(plan, found.orders, found.work);
     work += result.work;
     if (effort == OrderEffort::sketch || is_faster(result, fastest)) {
       fastest = std::move(result);
@@ -123,16 +134,26 @@ SimulatedPlan PlanSimulator::in_fastest_orders(const Plan& plan, double best, bo
 }
 
 SimulatedPlan PlanSimulator::in_order_of(const Plan& parent, const Plan& plan) {
-  const SimulatedPlan* result = known(parent);
-  return run(plan, {orders_of(parent, result != nullptr ? result->effort : most_effort_).orders, 0});
+  return run(plan, orders_of_parent(parent).orders, 0);
 }
 
-SimulatedPlan PlanSimulator::run(const Plan& plan, const FoundOrders& orders) {
+/// Many plans are simulated in the orders of one parent: it is prepared once.
+const FoundOrders& PlanSimulator::orders_of_parent(const Plan& parent) {
+  const SimulatedPlan* result = known(parent);
+  const OrderEffort effort = result != nullptr ? result->effort : most_effort_;
+  if (!parent_ || parent_->effort != effort || !same_plan(parent_->plan, parent)) {
+    const FoundOrders& found = orders_of(parent, effort);
+    parent_ = {parent, effort, &found};
+  }
+  return *parent_->found;
+}
+
+SimulatedPlan PlanSimulator::run(const Plan& plan, const std::vector<TaskOrder>& orders, std::int64_t order_work) {
   const TrainingSimulation& simulated = prepared(plan);
-  const Simulation simulation = simulated.run(orders.orders);
+  const Simulation simulation = simulated.run(orders);
   SimulatedPlan result;
   result.work = tasks(plan) + setup_cost(plan, simulated.num_representatives()) +
-                work_per_scheduled * static_cast<double>(orders.work);
+                work_per_scheduled * static_cast<double>(order_work);
   result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
   result.bubble_fraction =
       stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);

@@ -72,13 +72,24 @@ class PlanSimulator {
   const FoundOrders& orders_of(const Plan& plan, OrderEffort effort);
   const SimulatedPlan* known(const Plan& plan) const;
   TrainingSimulation& prepared(const Plan& plan);
+  const OrderOptions& options_of(const Plan& plan);
+  /// Orders of a plan, and what they were found with.
+  struct Ordered {
+    Plan plan;
+    OrderEffort effort = OrderEffort::full;
+    const FoundOrders* found = nullptr;
+  };
+  const FoundOrders& orders_of_parent(const Plan& parent);
   /// The plan in the fastest orders of efforts from the least on; ends early as `against` says.
   SimulatedPlan in_fastest_orders(const Plan& plan, double best, bool& ended_early);
-  SimulatedPlan run(const Plan& plan, const FoundOrders& orders);
+  /// `order_work`: tasks that were scheduled until the orders were found.
+  SimulatedPlan run(const Plan& plan, const std::vector<TaskOrder>& orders, std::int64_t order_work);
 
   const Instance& instance_;
   OrderEffort most_effort_;
   std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last
+  std::optional<OrderOptions> options_;         // of that plan, with full effort
+  std::optional<Ordered> parent_;               // in whose orders another plan was simulated last
   KnownPlans known_;
   std::deque<SimulatedPlan> results_;       // of `known_`
   std::map<OrderKey, FoundOrders> orders_;  // the last ones

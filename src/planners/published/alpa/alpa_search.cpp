@@ -90,8 +90,8 @@ std::optional<AlpaChoice> AlpaSearch::search(double limit, double slack) {
   best_ = -1;
   runs_.clear();
   labels_.clear();
-  at_.assign(num_layers + 1, std::vector<std::vector<int>>(meshes_.num_devices() + 1));
-  at_[num_layers][meshes_.num_devices()] = {labels_.add({})};
+  at_.assign(num_layers + 1, std::vector<std::vector<Standing>>(meshes_.num_devices() + 1));
+  at_[num_layers][meshes_.num_devices()] = {{{}, 0.0, 0, -1, 0, labels_.add({})}};
   for (int end = num_layers; end > 0 && !stopped_; --end) extend(end);
   if (best_ < 0) return std::nullopt;
   return choice_of(labels_[best_]);
@@ -113,9 +113,9 @@ void AlpaSearch::extend(int end) {
 void AlpaSearch::collect(int end, int mesh_end, std::vector<Group>& groups) const {
   double least_mean = infinity;
   double least_sum = infinity;
-  for (const int label : at_[end][mesh_end]) {
-    least_mean = std::min(least_mean, mean_bound(labels_[label]));
-    least_sum = std::min(least_sum, form_.seconds(labels_[label]));
+  for (const Standing& standing : at_[end][mesh_end]) {
+    least_mean = std::min(least_mean, mean_bound(labels_[standing.label]));
+    least_sum = std::min(least_sum, form_.seconds(standing.seconds));
   }
   const int stride = sums_.num_layers() + 1;
   for (const auto& [begin, mesh_class] : to_[mesh_end]) {
@@ -131,17 +131,19 @@ void AlpaSearch::collect(int end, int mesh_end, std::vector<Group>& groups) cons
       any = true;
       group.rest[layer] = std::min(group.rest[layer], mean);
     }
-    if (any) group.candidates.push_back({begin, mesh_end, {}, {}});
+    if (any) group.candidates.push_back({begin, mesh_end, {}, {}, {}});
   }
 }
 
-/// The seconds of the cut behind the candidate, for each division of its last layer and each head it meets.
+/// The labels behind the candidate, and the seconds of the cut there, for each division of its last layer and each head
+/// that it meets.
 void AlpaSearch::find_cuts(int end, int mesh_class, Candidate& candidate) {
   std::map<std::pair<int, int>, int> known;
-  for (const int index : at_[end][candidate.end]) {
-    const Label& label = labels_[index];
+  for (const Standing& standing : at_[end][candidate.end]) {
+    const Label& label = labels_[standing.label];
     const auto [head, is_new] = known.try_emplace({label.mesh_class, label.head}, static_cast<int>(known.size()));
-    candidate.heads.push_back(head->second);
+    candidate.all.push_back(
+        {label, label.shared_seconds, label.shared_reduction, label.num_stages, standing.label, head->second});
     if (!is_new) continue;
     std::vector<double>& cuts = candidate.cuts.emplace_back();
     for (int tail = 0; tail < costs_[mesh_class]->num_divisions(); ++tail) {
@@ -150,6 +152,15 @@ void AlpaSearch::find_cuts(int end, int mesh_class, Candidate& candidate) {
                                                           {candidate.end, label.mesh_class, label.head},
                                                           space_.instance.profile.layers[end - 1].output_bytes));
     }
+  }
+}
+
+/// Chooses the labels that leave so many micro-batches in flight; 0: any number.
+void AlpaSearch::find_next(double in_flight, Candidate& candidate) const {
+  candidate.next.clear();
+  for (const Next& next : candidate.all) {
+    if (in_flight > 0.0 && in_flight != in_flight_.behind(next.num_stages)) continue;
+    candidate.next.push_back(next);
   }
 }
 
@@ -169,7 +180,7 @@ void AlpaSearch::add_stages(int end, int mesh_class, Group& group) {
         }
       }
     }
-    for (const int label : at_[end][candidate.end]) in_flights.insert(in_flight_.behind(labels_[label].num_stages));
+    for (const Next& next : candidate.all) in_flights.insert(in_flight_.behind(next.num_stages));
   }
   const auto first = std::find_if(goal.rest.begin(), goal.rest.end(), [](double rest) { return rest < infinity; });
   const int begin = static_cast<int>(first - goal.rest.begin());
@@ -178,6 +189,7 @@ void AlpaSearch::add_stages(int end, int mesh_class, Group& group) {
   for (const double in_flight : in_flights) {
     goal.in_flight = in_flight;
     goal.limit = limit_;
+    for (Candidate& candidate : group.candidates) find_next(in_flight, candidate);
     labels.search(goal,
                   [&](int layer, const ShardingOption& option) { prepend(group, goal, mesh_class, layer, option); });
   }
@@ -192,24 +204,21 @@ void AlpaSearch::prepend(const Group& group, const ShardingGoal& goal, int mesh_
     const double mean_before = mean_.before[candidate.begin][begin];
     const double sum_before = sum_.before[candidate.begin][begin];
     if (mean_before == infinity) continue;
-    const std::vector<int>& after = at_[goal.end][candidate.end];
-    for (std::size_t i = 0; i < after.size(); ++i) {
-      const Label& next = labels_[after[i]];
-      if (goal.in_flight > 0.0 && goal.in_flight != in_flight_.behind(next.num_stages)) continue;
+    for (const Next& next : candidate.next) {
       if (pipeline && (begin == 0 ? next.num_stages + 1 != *pipeline : next.num_stages + 2 > *pipeline)) continue;
       Label label;
-      label.sum = next.sum + option.seconds + candidate.cuts[candidate.heads[i]][option.tail];
-      label.slowest = std::max(next.slowest, option.seconds);
-      label.gradient = std::max(next.gradient, option.reduction);
+      label.sum = next.seconds.sum + option.seconds + candidate.cuts[next.head][option.tail];
+      label.slowest = std::max(next.seconds.slowest, option.seconds);
+      label.gradient = std::max(next.seconds.gradient, option.reduction);
       label.shared_seconds = next.shared_seconds + share * option.seconds;
       label.shared_reduction = next.shared_reduction + share * option.reduction;
+      if (mean_bound(label) + mean_before >= limit_ || form_.seconds(label) + sum_before >= limit_) continue;
       label.num_stages = next.num_stages + 1;
       label.end = goal.end;
       label.mesh_class = mesh_class;
       label.head = option.head;
       label.run = option.run;
-      label.next = after[i];
-      if (mean_bound(label) + mean_before >= limit_ || form_.seconds(label) + sum_before >= limit_) continue;
+      label.next = next.label;
       insert(begin, candidate.begin, label);
     }
   }
@@ -217,25 +226,34 @@ void AlpaSearch::prepend(const Group& group, const ShardingGoal& goal, int mesh_
 
 void AlpaSearch::insert(int layer, int place, const Label& label) {
   ++num_examined_;
-  std::vector<int>& frontier = at_[layer][place];
-  const bool added =
-      labels_.insert(frontier, label, [&](const Label& a, const Label& b) { return covers(a, b, layer, place); });
-  if (!added || layer > 0) return;
-  best_ = frontier.back();
+  std::vector<Standing>& frontier = at_[layer][place];
+  const Standing standing = standing_of(label, layer, place);
+  if (!admit(frontier, standing, [&](const Standing& a, const Standing& b) { return covers(a, b); })) return;
+  frontier.push_back(standing);
+  frontier.back().label = labels_.add(label);
+  if (layer > 0) return;
+  best_ = frontier.back().label;
   limit_ = form_.seconds(label);
+}
+
+AlpaSearch::Standing AlpaSearch::standing_of(const Label& label, int layer, int place) const {
+  double with_cut = label.sum;
+  if (layer > 0) {
+    const auto samples = static_cast<double>(costs_[label.mesh_class]->division(label.head).samples.front().size());
+    const double bytes = samples * space_.instance.profile.layers[layer - 1].output_bytes;
+    with_cut += 2.0 * (bytes / slowest_.bandwidth + slowest_.latency) - cuts_.least_seconds(place);
+  }
+  return {label, with_cut, label.num_stages, label.mesh_class, label.head, -1};
 }
 
 /// Whether `a` is at least as good as `b` whatever comes before: its larger maxima cost it no more than its
 /// smaller sum saves, the cut in front of it included, and no earlier stage holds more micro-batches.
-bool AlpaSearch::covers(const Label& a, const Label& b, int layer, int place) const {
-  if (!counts_.covers(a.num_stages, b.num_stages) || !form_.covers(a, b, slack_)) return false;
-  StageLabel with_cut = a;
-  if (layer > 0 && (a.mesh_class != b.mesh_class || a.head != b.head)) {
-    const auto samples = static_cast<double>(costs_[a.mesh_class]->division(a.head).samples.front().size());
-    const double bytes = samples * space_.instance.profile.layers[layer - 1].output_bytes;
-    with_cut.sum += 2.0 * (bytes / slowest_.bandwidth + slowest_.latency) - cuts_.least_seconds(place);
-  }
-  return form_.covers(with_cut, b, slack_);
+bool AlpaSearch::covers(const Standing& a, const Standing& b) const {
+  if (!form_.covers(a.seconds, b.seconds, slack_) || !counts_.covers(a.num_stages, b.num_stages)) return false;
+  if (a.mesh_class == b.mesh_class && a.head == b.head) return true;
+  StageLabel with_cut = a.seconds;
+  with_cut.sum = a.with_cut;
+  return form_.covers(with_cut, b.seconds, slack_);
 }
 
 AlpaChoice AlpaSearch::choice_of(const Label& first) const {

@@ -70,11 +70,31 @@ class AlpaSearch {
     int run = -1;   // of the first stage
     int next = -1;  // label of the following stages
   };
+  /// What says whether a label covers another one at its layer and device. Labels there are compared all the time, so
+  /// these lie side by side.
+  struct Standing {
+    StageLabel seconds;
+    double with_cut = 0.0;  // the sum, with what the cut in front may take longer than another label's
+    int num_stages = 0;
+    int mesh_class = -1;
+    int head = 0;
+    int label = 0;
+  };
+  /// What a stage asks of a label behind it.
+  struct Next {
+    StageLabel seconds;
+    double shared_seconds = 0.0;
+    double shared_reduction = 0.0;
+    int num_stages = 0;
+    int label = 0;
+    int head = 0;  // index into the candidate's cuts
+  };
   /// A sub-mesh that may become the stage before labels at (layer, end of the sub-mesh).
   struct Candidate {
     int begin = 0;
     int end = 0;
-    std::vector<int> heads;                 // of each label at the end: index into cuts
+    std::vector<Next> all;   // labels at the end
+    std::vector<Next> next;  // of these, those that leave as many micro-batches in flight as the goal has
     std::vector<std::vector<double>> cuts;  // [head][tail]
   };
   /// Candidates of one mesh class for stages that end at one layer.
@@ -90,9 +110,11 @@ class AlpaSearch {
   void collect(int end, int mesh_end, std::vector<Group>& groups) const;
   void add_stages(int end, int mesh_class, Group& group);
   void find_cuts(int end, int mesh_class, Candidate& candidate);
+  void find_next(double in_flight, Candidate& candidate) const;
   void prepend(const Group& group, const ShardingGoal& goal, int mesh_class, int begin, const ShardingOption& option);
   void insert(int layer, int place, const Label& label);
-  bool covers(const Label& a, const Label& b, int layer, int place) const;
+  bool covers(const Standing& a, const Standing& b) const;
+  Standing standing_of(const Label& label, int layer, int place) const;
   AlpaChoice choice_of(const Label& label) const;
 
   const SearchSpace& space_;
@@ -116,7 +138,7 @@ class AlpaSearch {
   std::int64_t num_examined_ = 0;
   std::vector<ShardingRun> runs_;
   LabelPool<Label> labels_;
-  std::vector<std::vector<std::vector<int>>> at_;  // [layer][place]: labels
+  std::vector<std::vector<std::vector<Standing>>> at_;  // [layer][place]: labels
   int best_ = -1;
 };
 

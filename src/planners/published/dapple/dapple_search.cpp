@@ -97,9 +97,9 @@ void DappleSearch::put_last(int stage) {
 void DappleSearch::find_tails(int stage) {
   for (Labels& tails : tails_) tails.clear();
   const std::vector<Placement>& placements = costs_.graph().next(stage);
-  for (std::size_t n = 0; n < placements.size(); ++n) {
+  for (std::size_t n = 0; n < placements.size() && !space_.stop.requested(); ++n) {
     const std::vector<double>* seconds = nullptr;
-    for (int end = first_begin(stage) + 1; end < num_layers_ && !space_.stop.requested(); ++end) {
+    for (int end = first_begin(stage) + 1; end < num_layers_; ++end) {
       const Range labels = range(placements[n].stage, end);
       if (labels.count == 0) continue;
       if (seconds == nullptr) seconds = &costs_.transfer_seconds(stage, n);
