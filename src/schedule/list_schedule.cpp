@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
+#include "schedule/arrivals.hpp"
 #include "schedule/cut_ports.hpp"
 #include "schedule/rank_events.hpp"
 
@@ -57,46 +58,20 @@ class ListRun {
   ListChoices& num_options() { return counts_; }
 
  private:
-  /// When the tasks of one kind of a chunk can start, and which of them is next.
-  struct Starts {
-    std::vector<double> times;  // by micro-batch, and infinity behind the last
-    int next = 0;               // micro-batch
-    double ready = infinity;    // of the next
-    int sent = 0;               // micro-batches whose time is final
-    int awaited = 0;            // of these, whose rank looks when they arrive, or need not
-    bool waits = false;         // an event is there for the last of them
-
-    void begin(int micro_batches, double time) {
-      times.assign(static_cast<std::size_t>(micro_batches) + 1, time);
-      times.back() = infinity;
-      next = sent = awaited = 0;
-      ready = times.front();
-      waits = false;
-    }
-    void set(int micro_batch, double time) {
-      times[micro_batch] = time;
-      if (micro_batch == next) ready = time;
-    }
-    /// The next one, which is taken.
-    MicroBatchId take() {
-      ready = times[next + 1];
-      return MicroBatchId(next++);
-    }
-  };
   struct Chunk {
     int rank = 0;
     TaskSeconds seconds;
     StoredBytes bytes;
     int lead = std::numeric_limits<int>::max();
-    Starts forwards;
-    Starts backwards;
+    Arrivals forwards;
+    Arrivals backwards;
     int weight = 0;  // the next micro-batch of W
   };
   /// Events of what arrives for F and for B of chunk c are from 2 c and 2 c + 1.
   static constexpr int end_of_task = -1;
   /// Where what a task makes goes on its way to another chunk.
   struct Delivery {
-    Starts* to = nullptr;
+    Arrivals* to = nullptr;
     int source = 0;  // of the event when it arrives
     int micro_batch = 0;
     const CutPorts::PortWay* way = nullptr;
@@ -110,8 +85,8 @@ class ListRun {
     int backwards = 0;
     int oldest = 0;  // micro-batch that has an F left
     double busy_until = 0.0;
-    double reduced = 0.0;  // the gradients of chunks that are through
-    double left = 0.0;     // seconds of the tasks that have not started
+    double reduced = 0.0;     // the gradients of chunks that are through
+    double left = 0.0;        // seconds of the tasks that have not started
     std::size_t started = 0;  // tasks
     std::size_t decisions = 0;
     Delivery delivery;  // of the task that runs
@@ -123,7 +98,7 @@ class ListRun {
     double room = infinity;
     double backward = 0.0;  // bytes that B of any chunk needs
     double weight = 0.0;    // bytes that W of any chunk needs
-    TaskOrder order;  // of all tasks; those that have not started are of another run
+    TaskOrder order;        // of all tasks; those that have not started are of another run
   };
   /// The order of F and of B in units, the same on all ranks.
   struct Blocks {
@@ -181,12 +156,12 @@ class ListRun {
   /// Whether there is room for F, with any W that waits beside it, and then for a B without these. The lowest
   /// micro-batch that has an F left on the rank keeps room for all of its chunks.
   bool has_room(const Rank& rank, const Chunk& chunk) const {
-    if (chunk.forwards.next - chunk.backwards.next >= chunk.lead) return false;
+    if (chunk.forwards.next() - chunk.backwards.next() >= chunk.lead) return false;
     int needed = 1;
     double stored = rank.bytes + chunk.bytes.before;
-    if (chunk.forwards.next != rank.oldest) {
+    if (chunk.forwards.next() != rank.oldest) {
       for (const int other : rank.chunks) {
-        if (chunks_[other].forwards.next != rank.oldest) continue;
+        if (chunks_[other].forwards.next() != rank.oldest) continue;
         ++needed;
         stored += chunks_[other].bytes.before;
       }
@@ -241,25 +216,24 @@ class ListRun {
     for (const int c : rank.chunks) {
       const Chunk& chunk = chunks_[c];
       // What arrives behind another arrival changes nothing.
-      if (const double ready = chunk.forwards.ready;
+      if (const double ready = chunk.forwards.ready();
           (ready <= now || ready < next_arrival) && forward_turn(rank, c)) {
         if (!has_room(rank, chunk)) {
           blocked = blocked || ready <= now;
         } else if (ready <= now) {
-          add_option(
-              {false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forwards.next)});
+          add_option({false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forwards.next())});
         } else {
           next_arrival = ready;
         }
       }
-      if (const double ready = chunk.backwards.ready;
+      if (const double ready = chunk.backwards.ready();
           (ready <= now || ready < next_arrival) && backward_turn(rank, c)) {
         if (ready > now) {
           next_arrival = ready;
         } else if (!has_backward_room(rank, chunk.bytes)) {
           blocked = true;
         } else {
-          add_option({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backwards.next)});
+          add_option({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backwards.next())});
         }
       }
     }
@@ -271,7 +245,7 @@ class ListRun {
   void add_weights(const Rank& rank, double now, double next_arrival, bool blocked) {
     for (const int c : rank.chunks) {
       const Chunk& chunk = chunks_[c];
-      if (chunk.weight == chunk.backwards.next) continue;
+      if (chunk.weight == chunk.backwards.next()) continue;
       const bool fits = now + chunk.seconds.backward_weight * (1.0 - policy_->patience) <= next_arrival;
       const double base = fits || blocked ? 0.0 : -2e9;
       add_option({false, TaskKind::backward_weight, c, base + chunk_preference(c, chunk.weight)});
@@ -331,7 +305,7 @@ class ListRun {
 
   void find_oldest(Rank& rank) const {
     rank.oldest = shape_.micro_batches;
-    for (const int c : rank.chunks) rank.oldest = std::min(rank.oldest, chunks_[c].forwards.next);
+    for (const int c : rank.chunks) rank.oldest = std::min(rank.oldest, chunks_[c].forwards.next());
   }
 
   void run(Rank& rank, int r, const Task& task, double now, double end) {
@@ -341,36 +315,27 @@ class ListRun {
     events_.push({end, r, end_of_task});
     const int i = task.micro_batch.value;
     if (task.kind == TaskKind::forward && task.chunk.value + 1 == shape_.num_chunks()) {
-      chunks_.back().backwards.set(i, end);
+      chunks_.back().backwards.expect(i, end);
       return;
     }
     rank.delivery = delivery_of(task);
     const Delivery& sent = rank.delivery;
-    if (sent.to != nullptr) sent.to->set(i, ports_.arrival(*sent.way, end));  // as far as is known now
+    if (sent.to != nullptr) sent.to->expect(i, ports_.arrival(*sent.way, end));  // as far as is known now
   }
 
   /// Sends what the rank's last task has made.
   void end_task(Rank& rank) {
     const Delivery sent = std::exchange(rank.delivery, {});
     if (sent.to == nullptr) return;
-    sent.to->set(sent.micro_batch, ports_.send(*sent.way, rank.busy_until));
-    ++sent.to->sent;
-    if (!sent.to->waits) await_arrival(sent.source);
+    sent.to->send(sent.micro_batch, ports_.send(*sent.way, rank.busy_until));
+    if (!sent.to->waits()) await_arrival(sent.source);
   }
 
-  /// Adds an event for the next of what was sent, one after another, that arrives while its rank is free.
+  /// Adds an event for the next of what was sent that arrives while its rank is free.
   void await_arrival(int source) {
-    const Chunk& chunk = chunks_[source / 2];
-    Starts& starts = starts_of(source);
-    const double busy_until = ranks_[chunk.rank].busy_until;  // the rank looks then
-    while (starts.awaited < starts.sent && starts.times[starts.awaited] < busy_until) ++starts.awaited;
-    starts.waits = starts.awaited < starts.sent;
-    if (starts.waits) events_.push({starts.times[starts.awaited++], chunk.rank, source});
-  }
-
-  Starts& starts_of(int source) {
     Chunk& chunk = chunks_[source / 2];
-    return source % 2 == 0 ? chunk.forwards : chunk.backwards;
+    Arrivals& arrivals = source % 2 == 0 ? chunk.forwards : chunk.backwards;
+    if (const auto when = arrivals.await(ranks_[chunk.rank].busy_until)) events_.push({*when, chunk.rank, source});
   }
 
   Delivery delivery_of(const Task& task) {

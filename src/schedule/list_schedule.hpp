@@ -56,8 +56,8 @@ class ListScheduler {
   /// What `list_schedule` gives, until the next call; null where it ends after `most` seconds. A caller may swap it for
   /// another result.
   ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most);
-  /// Between how many options each rank chose at each of its decisions in the last run. A caller may swap it for that of
-  /// another run.
+  /// Between how many options each rank chose at each of its decisions in the last run. A caller may swap it for that
+  /// of another run.
   ListChoices& num_options();
 
  private:

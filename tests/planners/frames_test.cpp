@@ -210,7 +210,7 @@ TEST_CASE("the best frames are tried with other ZeRO stages, and what is slower 
   for (const double memory : {1.5e9, 2e9, 3e9}) {
     const Cluster cluster = with_memory(mixed_nodes(4, 8), memory);
     const Instance instance = {profile, cluster, 64};
-    const FoundFrames found = search_frames({instance, free}, infinity);
+    const FoundFrames found = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
     std::size_t faster = 0;
     for (std::size_t i = 0; i < found.plans.size(); ++i) {
       for (std::size_t j = i + 1; j < found.plans.size(); ++j) {
@@ -410,12 +410,12 @@ TEST_CASE("frames and the whole search come to the same with any number of threa
   Restrictions free = everything_free();
   free.threads = 1;
   const Instance instance = {profile, cluster, 16};
-  const FoundFrames one = search_frames({instance, free}, infinity);
+  const FoundFrames one = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
   const Plan alone = *search_plan("auto", instance, free, "x").plan;
   REQUIRE_FALSE(one.plans.empty());
   for (const int threads : {2, 4}) {
     free.threads = threads;
-    const FoundFrames more = search_frames({instance, free}, infinity);
+    const FoundFrames more = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
     CHECK(more.num_simulated == one.num_simulated);
     CHECK(more.complete == one.complete);
     REQUIRE(more.plans.size() == one.plans.size());
@@ -434,9 +434,9 @@ TEST_CASE("effort says how much a search may simulate", "[planners]") {
   const Cluster cluster = mixed_nodes(2, 4);
   const Instance instance = {profile, cluster, 64};
   Restrictions free = everything_free();
-  const FoundFrames normal = search_frames({instance, free}, infinity);
+  const FoundFrames normal = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
   free.effort = Effort::quick;
-  const FoundFrames quick = search_frames({instance, free}, infinity);
+  const FoundFrames quick = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
   CHECK_FALSE(quick.complete);
   CHECK(quick.num_simulated < normal.num_simulated);
   REQUIRE_FALSE(quick.plans.empty());

@@ -139,6 +139,42 @@ TEST_CASE("a plan far above the best is given up with its sketch, and not rememb
   }
 }
 
+TEST_CASE("what a plan comes to against the best one does not depend on what was simulated before", "[planners]") {
+  const Profile profile = blocks(layers, 0.5);
+  const Cluster cluster = mixed_nodes(2, 8);
+  const Instance instance = {profile, cluster, batch};
+  int given_up = 0;
+  for (const Plan& plan : searched_plans()) {
+    PlanSimulator asked_before(instance);
+    const SimulatedPlan whole = asked_before.of(plan);
+    for (const double part : {0.8, 0.97, 0.999, 1.001, 1.2}) {
+      const double best = part * whole.iteration_seconds;
+      const SimulatedPlan again = asked_before.against(plan, best);
+      const SimulatedPlan first = PlanSimulator(instance).against(plan, best);
+      CHECK(again.iteration_seconds == first.iteration_seconds);
+      CHECK(again.work == first.work);
+      CHECK(again.effort == first.effort);
+      CHECK(again.why_not == first.why_not);
+      given_up += again.work < whole.work ? 1 : 0;
+    }
+  }
+  CHECK(given_up > 0);
+}
+
+TEST_CASE("orders that one simulator searched are known to others that share them", "[planners]") {
+  const Profile profile = blocks(layers, 0.5);
+  const Cluster cluster = mixed_nodes(2, 8);
+  const Instance instance = {profile, cluster, batch};
+  for (const Plan& plan : searched_plans()) {
+    PlanSimulator first(instance);
+    PlanSimulator second(instance, OrderEffort::full, first.orders());
+    const std::vector<TaskOrder>& orders = first.fastest_orders(plan);
+    CHECK(&second.fastest_orders(plan) == &orders);
+    CHECK(same(second.of(plan), PlanSimulator(instance).of(plan)));
+    CHECK(same(second.in_orders(plan, orders), first.of(plan)));
+  }
+}
+
 TEST_CASE("simulators in several threads give what one gives", "[planners]") {
   const Profile profile = blocks(layers, 0.5);
   const Cluster cluster = mixed_nodes(2, 8);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/parallel_for.hpp"
 #include "planners/divide/device_order.hpp"
@@ -146,6 +147,16 @@ std::vector<std::string> asked_planners() {
   return names;
 }
 
+/// In which order the planners but the first, by their place in `names`, and the searches along orders behind them get
+/// a core. Alpa's planner takes longest, so it is the first: the others fill the time of the other cores beside it.
+std::vector<std::size_t> turns_of(const std::vector<std::string>& names, std::size_t num_orders) {
+  std::vector<std::size_t> turns(names.size() - 1 + num_orders);
+  std::iota(turns.begin(), turns.end(), std::size_t{1});
+  const auto longest = std::find(names.begin(), names.end(), "alpa") - names.begin();
+  std::rotate(turns.begin(), turns.begin() + longest - 1, turns.end());
+  return turns;
+}
+
 /// Asks the planners, and searches along orders of the devices for what takes less than AMP's plan, on all cores. Plans
 /// are taken in the order in which one core would find them.
 void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& best) {
@@ -166,8 +177,9 @@ void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& bes
   std::optional<Plan> known = asked.front().plan;
   if (known) known = finished_plan(space, std::move(*known), auto_planner);
   std::vector<Outcome> along(orders.size());
+  const std::vector<std::size_t> turns = turns_of(names, orders.size());
   const auto search = [&](int, int i) {
-    const std::size_t planner = static_cast<std::size_t>(i) + 1;
+    const std::size_t planner = turns[static_cast<std::size_t>(i)];
     if (planner < names.size()) {
       asked[planner] = ask(names[planner]);
     } else {
@@ -175,8 +187,7 @@ void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& bes
     }
   };
   const bool checks = papers.check != nullptr;  // which simulates for one planner at a time
-  parallel_for(static_cast<int>(names.size() - 1 + orders.size()), checks ? 1 : threads_of(papers.restrictions),
-               search);
+  parallel_for(static_cast<int>(turns.size()), checks ? 1 : threads_of(papers.restrictions), search);
   for (std::size_t i = 0; i < names.size(); ++i) best.add(names[i], std::move(asked[i]));
   for (Outcome& outcome : along) best.add_order(std::move(outcome));
 }

@@ -27,13 +27,13 @@ double most_work(const SearchSpace& space) {
 
 class FrameSearch {
  public:
-  FrameSearch(const SearchSpace& space, double limit, int threads)
+  FrameSearch(const SearchSpace& space, double limit, int threads, const std::shared_ptr<KnownOrders>& orders)
       : space_(space),
         tables_(space.instance),
         sites_(sites_of(space.instance)),
         slack_(is_small(space.instance) ? 1.3 : 1.0),
         queue_(slack_ * limit),
-        trials_(space.instance, threads, OrderEffort::brief),
+        trials_(space.instance, threads, OrderEffort::brief, orders),
         threads_(threads),
         best_(limit),
         most_work_(most_work(space)),
@@ -151,22 +151,23 @@ class FrameSearch {
   }
 
   void divide(const std::vector<WaitingFrame>& costs) {
-    std::vector<FrameDivider> dividers;
-    for (const WaitingFrame& one : costs) dividers.emplace_back(space_, costs_of(one), slack_ * best_);
+    std::vector<std::optional<FrameDivider>> dividers(costs.size());
     std::vector<std::vector<FrameDivision>> made(costs.size());
     parallel_for(static_cast<int>(costs.size()), threads_, [&](int, int one) {
       const auto i = static_cast<std::size_t>(one);
-      made[i] = costs[i].rung == Rung::first ? dividers[i].first() : dividers[i].others();
+      FrameDivider& divider = dividers[i].emplace(space_, costs_of(costs[i]), slack_ * best_);
+      made[i] = costs[i].rung == Rung::first ? divider.first() : divider.others();
     });
     for (std::size_t i = 0; i < made.size(); ++i) {
+      const FrameDivider& divider = *dividers[i];
       const bool any = !made[i].empty();
-      work_ += dividers[i].work();
+      work_ += divider.work();
       add_divisions(costs[i].index, std::move(made[i]));
       if (costs[i].rung == Rung::first)
-        add_others(costs[i], any ? std::nullopt : std::optional(lacking(costs[i], dividers[i])));
-      if (!dividers[i].nearest() || dividers[i].least_overrun() >= least_overrun_) continue;
-      least_overrun_ = dividers[i].least_overrun();
-      nearest_ = plan_of(space_, costs_of(costs[i]), *dividers[i].nearest());
+        add_others(costs[i], any ? std::nullopt : std::optional(lacking(costs[i], divider)));
+      if (!divider.nearest() || divider.least_overrun() >= least_overrun_) continue;
+      least_overrun_ = divider.least_overrun();
+      nearest_ = plan_of(space_, costs_of(costs[i]), *divider.nearest());
     }
   }
 
@@ -358,8 +359,8 @@ double effort_factor(Effort effort) {
   return 1.0;
 }
 
-FoundFrames search_frames(const SearchSpace& space, double limit) {
-  return FrameSearch(space, limit, threads_of(space.restrictions)).run();
+FoundFrames search_frames(const SearchSpace& space, double limit, const std::shared_ptr<KnownOrders>& orders) {
+  return FrameSearch(space, limit, threads_of(space.restrictions), orders).run();
 }
 
 }  // namespace pptrain

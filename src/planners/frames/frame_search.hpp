@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "planners/ask/planner.hpp"
+#include "planners/judge/known_orders.hpp"
 
 namespace pptrain {
 
@@ -29,7 +30,7 @@ double effort_factor(Effort effort);
 /// order of its schedule; what frames that are like it have come to beyond their bounds says when it is simulated. Only
 /// the bound leaves a frame out: the search is complete when none is below the best plan (`limit` seconds at first),
 /// and ends before that when its work, counted in simulated tasks, is spent, or at the stop. The result does not depend
-/// on the number of threads.
-FoundFrames search_frames(const SearchSpace& space, double limit);
+/// on the number of threads. Orders that are searched are kept in `orders`.
+FoundFrames search_frames(const SearchSpace& space, double limit, const std::shared_ptr<KnownOrders>& orders);
 
 }  // namespace pptrain

@@ -9,8 +9,10 @@ int threads_of(const Restrictions& restrictions) {
   return restrictions.threads > 0 ? restrictions.threads : usable_cores();
 }
 
-FrameTrials::FrameTrials(const Instance& instance, int threads, OrderEffort effort) : threads_(threads) {
-  for (int t = 0; t < threads; ++t) simulators_.push_back(std::make_unique<PlanSimulator>(instance, effort));
+FrameTrials::FrameTrials(const Instance& instance, int threads, OrderEffort effort,
+                         const std::shared_ptr<KnownOrders>& orders)
+    : threads_(threads) {
+  for (int t = 0; t < threads; ++t) simulators_.push_back(std::make_unique<PlanSimulator>(instance, effort, orders));
 }
 
 std::vector<TriedPlan> FrameTrials::simulated(const std::vector<Plan>& plans, double best) {

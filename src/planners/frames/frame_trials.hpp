@@ -25,8 +25,8 @@ int threads_of(const Restrictions& restrictions);
 /// Simulates plans on several threads, each with a simulator of its own.
 class FrameTrials {
  public:
-  /// Orders are searched with `effort`; the instance must outlive it.
-  FrameTrials(const Instance& instance, int threads, OrderEffort effort);
+  /// Orders are searched with `effort` and kept in `orders`; the instance must outlive it.
+  FrameTrials(const Instance& instance, int threads, OrderEffort effort, const std::shared_ptr<KnownOrders>& orders);
 
   /// The plans in orders that are searched, and only with less effort where the plan hardly takes less than `best`
   /// seconds.

@@ -1,6 +1,7 @@
 #include "planners/frames/leader_race.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/infinity.hpp"
 #include "base/parallel_for.hpp"
@@ -43,6 +44,19 @@ std::vector<std::size_t> faster_half(const std::vector<std::size_t>& running, co
   return left;
 }
 
+/// Serves whoever still searches when a thread is done, also by an exception.
+class ServeAtEnd {
+ public:
+  ServeAtEnd(StepsAhead& ahead, PlanSimulator& simulator) : ahead_(ahead), simulator_(simulator) {}
+  ServeAtEnd(const ServeAtEnd&) = delete;
+  ServeAtEnd& operator=(const ServeAtEnd&) = delete;
+  ~ServeAtEnd() { ahead_.serve(simulator_); }
+
+ private:
+  StepsAhead& ahead_;
+  PlanSimulator& simulator_;
+};
+
 }  // namespace
 
 std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, std::size_t most_at_last,
@@ -61,22 +75,28 @@ std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, std::s
 }
 
 /// Improves some leaders at a time on all cores; how many, and so where a search meets the path of one before it, does
-/// not depend on the number of cores.
+/// not depend on the number of cores. A thread without a leader simulates steps of the others ahead.
 void LeaderRace::improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
                          std::vector<LocalSearch>& searches, KnownPlans& visited, double work, OrderEffort effort) {
   constexpr std::size_t at_a_time = 8;
   const int threads = threads_of(space_.restrictions);
   std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort];
   while (std::ssize(simulators) < threads) {
-    simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort));
+    simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort, orders_));
   }
   for (std::size_t first = 0; first < running.size(); first += at_a_time) {
-    const std::size_t count = std::min(at_a_time, running.size() - first);
-    parallel_for(static_cast<int>(count), threads, [&](int thread, int i) {
-      const std::size_t leader = running[first + static_cast<std::size_t>(i)];
-      searches[leader].improve(*simulators[static_cast<std::size_t>(thread)], visited, leaders[leader], work);
+    const std::size_t end = std::min(running.size(), first + at_a_time);
+    std::atomic<std::size_t> next = first;
+    StepsAhead ahead(threads);
+    parallel_for(threads, threads, [&](int, int thread) {
+      PlanSimulator& simulator = *simulators[static_cast<std::size_t>(thread)];
+      const ServeAtEnd serve(ahead, simulator);
+      for (std::size_t i = next++; i < end; i = next++) {
+        const std::size_t leader = running[i];
+        searches[leader].improve(simulator, visited, leaders[leader], work, &ahead);
+      }
     });
-    for (std::size_t i = first; i < first + count; ++i) {
+    for (std::size_t i = first; i < end; ++i) {
       for (const Plan& plan : searches[running[i]].path()) visited.add(plan);
     }
   }

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "planners/frames/local_search.hpp"
@@ -13,8 +14,9 @@ namespace pptrain {
 /// the number of threads.
 class LeaderRace {
  public:
-  /// `space` must outlive it.
-  explicit LeaderRace(const SearchSpace& space) : space_(space) {}
+  /// Orders that are searched are kept in `orders`. `space` must outlive it.
+  LeaderRace(const SearchSpace& space, std::shared_ptr<KnownOrders> orders)
+      : space_(space), orders_(std::move(orders)) {}
 
   /// Improves the leaders by steps of one kind. `most_at_last`: how many are left in the last round, at most; `work`:
   /// simulated tasks that these have. Returns the search of each leader.
@@ -28,6 +30,7 @@ class LeaderRace {
                std::vector<LocalSearch>& searches, KnownPlans& visited, double work, OrderEffort effort);
 
   const SearchSpace& space_;
+  std::shared_ptr<KnownOrders> orders_;
   std::map<OrderEffort, std::vector<std::unique_ptr<PlanSimulator>>> simulators_;  // by thread
 };
 

@@ -25,6 +25,12 @@ std::vector<Plan> shifted_over_cuts(const SearchSpace& space, const Plan& plan) 
   return shifted_layers(space, plan, most_cuts);
 }
 
+/// The plans from number `first` on, and then those before it.
+std::vector<Plan> in_turn(std::vector<Plan> plans, std::size_t first) {
+  if (first < plans.size()) std::rotate(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(first), plans.end());
+  return plans;
+}
+
 }  // namespace
 
 std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
@@ -53,9 +59,11 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
 }
 
 /// Goes through the kinds of steps until none of them helped since the last one that did.
-void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan, double work) {
+void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan, double work,
+                          StepsAhead* ahead) {
   if (ended_) return;
   simulator_ = &simulator;
+  ahead_ = ahead;
   work_left_ += work;
   complete_ = true;
   ended_ = path_.empty() && !begin(visited, plan);
@@ -94,35 +102,84 @@ bool LocalSearch::has_own_order(TriedPlan& plan) {
 bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
   Begun list = paused_ ? std::move(*paused_) : Begun{plan.plan, 0, {}};
   paused_.reset();
-  const std::vector<Plan> others = steps.of(space_, list.from);
+  const std::vector<Plan> others = in_turn(steps.of(space_, list.from), steps.best_of_all ? 0 : steps.first);
+  orders_.reset();
+  next_offer_ = list.done;
   for (; list.done < others.size() && (!list.taken || steps.best_of_all); ++list.done) {
-    const std::size_t i = steps.best_of_all ? list.done : (steps.first + list.done) % others.size();
-    if (take(plan, others[i], steps.most_in_order)) list.taken = i;
-    if (complete_) continue;
+    offer_ahead(plan, steps, others, list.done);
+    const std::shared_ptr<StepsAhead::Task> offered = offered_at(list.done);
+    if (take(plan, others[list.done], steps.most_in_order, offered)) {
+      list.taken = list.done;
+      withdraw_offers();  // they were to be better than the plan before
+      orders_.reset();
+    }
+    if (offered) ahead_->withdraw(offered);
+    if (!complete_) break;
+  }
+  withdraw_offers();
+  if (!complete_) {
     paused_ = std::move(list);
     return false;
   }
-  if (list.taken) steps.first = *list.taken;
+  if (list.taken) steps.first = (steps.first + *list.taken) % others.size();
   return list.taken.has_value();
 }
 
-/// Takes the step if it helps.
-bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order) {
-  if (!obeys_rules(space_, step)) return false;
-  if (tried_.find(step) || needless(step) || least_seconds(step) >= plan.seconds) return false;
-  if (!can_pay(PlanSimulator::setup_cost(step)) || !simulator_->can(step)) return false;
-  if (most_in_order < infinity && simulator_->can(plan.plan)) {
-    const SimulatedPlan result = simulator_->in_order_of(plan.plan, step);
-    pay(result);
-    if (result.iteration_seconds >= plan.seconds * most_in_order) return false;
-    if (!result.why_not.empty()) return take_with_slices(plan, step, result);
+/// Offers the next steps of the list to threads that wait, if there are any.
+void LocalSearch::offer_ahead(const TriedPlan& plan, const Steps& steps, const std::vector<Plan>& others,
+                              std::size_t place) {
+  constexpr std::size_t most_offered = 8;
+  next_offer_ = std::max(next_offer_, place);
+  if (ahead_ == nullptr || offered_.size() >= most_offered / 2 || !ahead_->is_served()) return;
+  for (; next_offer_ < others.size() && offered_.size() < most_offered; ++next_offer_) {
+    const Plan& step = others[next_offer_];
+    if (!may_help(plan, step)) continue;
+    offered_.push_back({next_offer_, ahead_->offer(step_of(plan, step, steps.most_in_order))});
   }
-  return can_pay(0.0) && take_in_own_order(plan, step, Slices::by_room);
+}
+
+/// The step at this place of the list, where it was offered.
+std::shared_ptr<StepsAhead::Task> LocalSearch::offered_at(std::size_t place) {
+  if (offered_.empty() || offered_.front().place != place) return nullptr;
+  std::shared_ptr<StepsAhead::Task> task = std::move(offered_.front().task);
+  offered_.pop_front();
+  return task;
+}
+
+void LocalSearch::withdraw_offers() {
+  for (const Offered& offered : offered_) ahead_->withdraw(offered.task);
+  offered_.clear();
+}
+
+/// Whether nothing that is known of the step says that it does not help.
+bool LocalSearch::may_help(const TriedPlan& plan, const Plan& step) const {
+  if (!obeys_rules(space_, step)) return false;
+  return !tried_.find(step) && !needless(step) && least_seconds(step) < plan.seconds;
+}
+
+Step LocalSearch::step_of(const TriedPlan& plan, const Plan& step, double most_in_order) {
+  if (most_in_order == infinity || !simulator_->can(plan.plan)) return {step, nullptr, infinity, plan.seconds};
+  if (!orders_) orders_ = std::make_shared<const std::vector<TaskOrder>>(simulator_->fastest_orders(plan.plan));
+  return {step, orders_, plan.seconds * most_in_order, plan.seconds};
+}
+
+/// Takes the step if it helps.
+bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order,
+                       const std::shared_ptr<StepsAhead::Task>& offered) {
+  if (!may_help(plan, step) || !can_pay(PlanSimulator::setup_cost(step))) return false;
+  const TriedStep tried =
+      offered ? ahead_->result_of(offered, *simulator_) : try_step(*simulator_, step_of(plan, step, most_in_order));
+  if (!tried.can) return false;
+  if (tried.in_order) {
+    pay(*tried.in_order);
+    if (tried.in_order->iteration_seconds >= plan.seconds * most_in_order) return false;
+    if (!tried.in_order->why_not.empty()) return take_with_slices(plan, step, *tried.in_order);
+  }
+  return can_pay(0.0) && take_in_own_order(plan, step, *tried.own, Slices::by_room);
 }
 
 /// Takes the step if it helps in an order of its own. Where it does not fit, slices of the state by room may be tried.
-bool LocalSearch::take_in_own_order(TriedPlan& plan, const Plan& step, Slices slices) {
-  const SimulatedPlan result = simulator_->against(step, plan.seconds);
+bool LocalSearch::take_in_own_order(TriedPlan& plan, const Plan& step, const SimulatedPlan& result, Slices slices) {
   pay(result);
   remember(step, result);
   if (result.iteration_seconds >= plan.seconds * worth_it) return false;
@@ -136,7 +193,7 @@ bool LocalSearch::take_with_slices(TriedPlan& plan, const Plan& step, const Simu
   if (space_.restrictions.shares_evenly()) return false;
   const Plan other = with_slices_by_room(space_.instance, step, refused.peak_bytes);
   if (same_plan(other, step) || tried_.find(other) || !can_pay(PlanSimulator::setup_cost(other))) return false;
-  return take_in_own_order(plan, other, Slices::as_they_are);
+  return take_in_own_order(plan, other, simulator_->against(other, plan.seconds), Slices::as_they_are);
 }
 
 void LocalSearch::remember(const Plan& plan, const SimulatedPlan& result) {

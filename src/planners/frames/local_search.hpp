@@ -1,12 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "planners/ask/planner.hpp"
 #include "planners/frames/frame_trials.hpp"
+#include "planners/frames/steps_ahead.hpp"
 #include "planners/judge/known_plans.hpp"
 #include "planners/judge/simulated_plan.hpp"
 
@@ -28,8 +31,10 @@ class LocalSearch {
 
   /// Improves the plan by simulating `work` more tasks; `plan.seconds` is its simulated iteration, or what a closed
   /// form says where it is too large for that. Ends at a plan that is in `visited`, from which another search has gone
-  /// on. Called again with what it made of the plan, it goes on where it paused.
-  void improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan, double work);
+  /// on. Called again with what it made of the plan, it goes on where it paused. Steps are offered to the threads that
+  /// serve `ahead`, if it is not null, which changes nothing but the time that the search takes.
+  void improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan, double work,
+               StepsAhead* ahead = nullptr);
   /// Whether `improve` would do nothing more.
   bool ended() const { return ended_; }
   /// The plans from which `improve` looked for steps, the given one first.
@@ -67,10 +72,20 @@ class LocalSearch {
   bool begin(const KnownPlans& visited, TriedPlan& plan);
   bool has_own_order(TriedPlan& plan);
   bool take_one(TriedPlan& plan, Steps& steps);
-  bool take(TriedPlan& plan, const Plan& step, double most_in_order);
+  /// A step that was offered to other threads.
+  struct Offered {
+    std::size_t place = 0;  ///< in the list of steps
+    std::shared_ptr<StepsAhead::Task> task;
+  };
+  Step step_of(const TriedPlan& plan, const Plan& step, double most_in_order);
+  void offer_ahead(const TriedPlan& plan, const Steps& steps, const std::vector<Plan>& others, std::size_t place);
+  std::shared_ptr<StepsAhead::Task> offered_at(std::size_t place);
+  void withdraw_offers();
+  bool may_help(const TriedPlan& plan, const Plan& step) const;
+  bool take(TriedPlan& plan, const Plan& step, double most_in_order, const std::shared_ptr<StepsAhead::Task>& offered);
   /// Whether a step that does not fit is tried with slices of the state by room too.
   enum class Slices { as_they_are, by_room };
-  bool take_in_own_order(TriedPlan& plan, const Plan& step, Slices slices);
+  bool take_in_own_order(TriedPlan& plan, const Plan& step, const SimulatedPlan& result, Slices slices);
   bool take_with_slices(TriedPlan& plan, const Plan& step, const SimulatedPlan& refused);
   void remember(const Plan& plan, const SimulatedPlan& result);
   bool can_pay(double work);
@@ -80,7 +95,11 @@ class LocalSearch {
 
   const SearchSpace& space_;
   std::vector<Steps> steps_;
-  PlanSimulator* simulator_ = nullptr;  // while `improve` runs
+  PlanSimulator* simulator_ = nullptr;                    // while `improve` runs
+  StepsAhead* ahead_ = nullptr;                           // likewise
+  std::deque<Offered> offered_;                           // the next ones of the list
+  std::size_t next_offer_ = 0;                            // place in the list of the first step behind them
+  std::shared_ptr<const std::vector<TaskOrder>> orders_;  // the fastest of the plan, once they were asked for
   double work_left_ = 0.0;
   bool complete_ = true;
   bool ended_ = false;

@@ -27,7 +27,7 @@ class SimulatedSearch {
       : space_(space),
         own_simulator_(space.instance),
         simulator_(space.check != nullptr ? space.check->simulator() : own_simulator_),
-        race_(space) {}
+        race_(space, simulator_.orders()) {}
 
   Outcome run(Outcome outcome) {
     if (outcome.plan && !obeys_rules(space_, *outcome.plan)) outcome.plan.reset();
@@ -48,7 +48,7 @@ class SimulatedSearch {
   void add_frames(Outcome& outcome) {
     if (!space_.restrictions.annotations.empty() || !space_.restrictions.blocks) return;
     space_.tell_asks("searching frames");
-    FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity);
+    FoundFrames frames = search_frames(space_, best_ ? seconds_ : infinity, simulator_.orders());
     num_examined_ += frames.num_simulated;
     num_varied_ = frames.num_varied;
     complete_ = complete_ && frames.complete;
@@ -174,7 +174,7 @@ class SimulatedSearch {
   void judge_leaders() {
     std::vector<Plan> plans;
     for (const TriedPlan& leader : leaders_) plans.push_back(leader.plan);
-    FrameTrials trials(simulator_.instance(), threads_of(space_.restrictions), OrderEffort::full);
+    FrameTrials trials(simulator_.instance(), threads_of(space_.restrictions), OrderEffort::full, simulator_.orders());
     const std::vector<TriedPlan> results = trials.simulated(plans, infinity);
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool fits = results[i].why_not.empty();

@@ -9,9 +9,6 @@
 namespace pptrain {
 namespace {
 
-/// Orders of so many tasks are kept for plans with the same times and memory, some 50 MB.
-constexpr std::size_t most_kept_tasks = 4'000'000;
-
 constexpr double work_per_scheduled = 0.03;  // tasks simulated in the time in which orders have one more task
 
 /// What more effort leaves of the time that orders take, at least: beside sketches in nine cases of ten, beside brief
@@ -23,6 +20,17 @@ double least_of(OrderEffort effort) {
 
 bool fits(const SimulatedPlan& result) { return result.why_not.empty(); }
 
+/// Whether a plan that comes to this by orders of some effort hardly takes less than `best` seconds by more.
+bool is_hopeless(const SimulatedPlan& result, OrderEffort effort, double best) {
+  return best < infinity && (!fits(result) || least_of(effort) * result.iteration_seconds >= best);
+}
+
+/// The peaks are asked for where a plan does not fit.
+SimulatedPlan without_needless_peaks(SimulatedPlan result) {
+  if (fits(result)) result.peak_bytes = {};
+  return result;
+}
+
 bool is_faster(const SimulatedPlan& result, const SimulatedPlan& other) {
   if (fits(result) != fits(other)) return fits(result);
   return result.iteration_seconds < other.iteration_seconds;
@@ -30,32 +38,20 @@ bool is_faster(const SimulatedPlan& result, const SimulatedPlan& other) {
 
 }  // namespace
 
-PlanSimulator::OrderKey PlanSimulator::key_of(const Plan& plan, OrderEffort effort) {
+std::shared_ptr<const FoundOrders> PlanSimulator::orders_of(const Plan& plan, OrderEffort effort) {
   const ScheduleChoice& schedule = plan.schedule;
   OrderOptions options = options_of(plan);
   options.effort = effort;
-  return {schedule.name, schedule.virtual_stages, schedule.unit, plan.num_stages(), plan.micro_batches, options};
-}
-
-const FoundOrders& PlanSimulator::orders_of(const Plan& plan, OrderEffort effort) {
-  OrderKey key = key_of(plan, effort);
-  const auto found = orders_.find(key);
-  if (found != orders_.end()) return found->second;
-  FoundOrders orders = find_task_orders(plan, std::get<OrderOptions>(key));
-  std::size_t tasks = 0;
-  for (const TaskOrder& order : orders.orders) tasks += order.size();
-  if (kept_tasks_ + tasks > most_kept_tasks) {
-    orders_.clear();
-    parent_.reset();
-    kept_tasks_ = 0;
-  }
-  kept_tasks_ += tasks;
-  return orders_.emplace(std::move(key), std::move(orders)).first->second;
+  KnownOrders::Key key = {schedule.name,     schedule.virtual_stages, schedule.unit,
+                          plan.num_stages(), plan.micro_batches,      std::move(options)};
+  if (std::shared_ptr<const FoundOrders> known = orders_->find(key)) return known;
+  FoundOrders found = find_task_orders(plan, std::get<OrderOptions>(key));
+  return orders_->add(std::move(key), std::move(found));
 }
 
 const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
   const std::optional<std::size_t> number = known_.find(plan);
-  return number ? &results_[*number] : nullptr;
+  return number ? &results_[*number].fastest : nullptr;
 }
 
 TrainingSimulation& PlanSimulator::prepared(const Plan& plan) {
@@ -96,56 +92,61 @@ const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
 }
 
 SimulatedPlan PlanSimulator::against(const Plan& plan, double best) {
-  if (const SimulatedPlan* result = known(plan)) return *result;
+  if (const std::optional<std::size_t> number = known_.find(plan)) {
+    for (const Rung& rung : results_[*number].before) {
+      if (is_hopeless(rung.fastest, rung.effort, best)) return rung.fastest;
+    }
+    return results_[*number].fastest;
+  }
   bool ended_early = false;
-  SimulatedPlan result = in_fastest_orders(plan, best, ended_early);
-  if (ended_early) return result;
+  Result result = in_fastest_orders(plan, best, ended_early);
+  if (ended_early) return result.fastest;
   known_.add(plan);
-  return results_.emplace_back(std::move(result));
+  return results_.emplace_back(std::move(result)).fastest;
 }
 
-SimulatedPlan PlanSimulator::in_fastest_orders(const Plan& plan, double best, bool& ended_early) {
+PlanSimulator::Result PlanSimulator::in_fastest_orders(const Plan& plan, double best, bool& ended_early) {
   if (!searches_orders(plan)) {
-    const FoundOrders& found = orders_of(plan, most_effort_);
-    return run(plan, found.orders, found.work);
+    const std::shared_ptr<const FoundOrders> found = orders_of(plan, most_effort_);
+    return {run(plan, found->orders, found->work), {}};
   }
-  SimulatedPlan fastest;
-  std::vector<TaskOrder> its_orders;
+  Result result;
+  SimulatedPlan& fastest = result.fastest;
+  std::shared_ptr<const FoundOrders> its_orders;
   double work = 0.0;
   for (const OrderEffort effort : {OrderEffort::sketch, OrderEffort::brief, OrderEffort::full}) {
-    if (effort > most_effort_ || ended_early) break;
-    const FoundOrders& found = orders_of(plan, effort);
-    if (found.orders == its_orders) {
-      work += work_per_scheduled * static_cast<double>(found.work);
+    if (effort > most_effort_) break;
+    const std::shared_ptr<const FoundOrders> found = orders_of(plan, effort);
+    if (its_orders && found->orders == its_orders->orders) {
+      fastest.work = work += work_per_scheduled * static_cast<double>(found->work);
       continue;
     }
-    SimulatedPlan result = run(plan, found.orders, found.work);
-    work += result.work;
-    if (effort == OrderEffort::sketch || is_faster(result, fastest)) {
-      fastest = std::move(result);
+    SimulatedPlan simulated = run(plan, found->orders, found->work);
+    work += simulated.work;
+    if (effort == OrderEffort::sketch || is_faster(simulated, fastest)) {
+      fastest = std::move(simulated);
       fastest.effort = effort;
-      its_orders = found.orders;
+      its_orders = found;
     }
-    const bool hopeless = !fits(fastest) || least_of(effort) * fastest.iteration_seconds >= best;
-    ended_early = best < infinity && hopeless && effort < most_effort_;
+    fastest.work = work;
+    if (effort == most_effort_) break;
+    ended_early = is_hopeless(fastest, effort, best);
+    if (ended_early) break;
+    result.before.push_back({effort, without_needless_peaks(fastest)});
   }
-  fastest.work = work;
-  return fastest;
+  return result;
 }
 
-SimulatedPlan PlanSimulator::in_order_of(const Plan& parent, const Plan& plan) {
-  return run(plan, orders_of_parent(parent).orders, 0);
+/// Many plans are simulated in the orders of one: these are looked up once.
+const std::vector<TaskOrder>& PlanSimulator::fastest_orders(const Plan& plan) {
+  if (!ordered_ || !same_plan(ordered_->plan, plan)) {
+    ordered_ = {plan, orders_of(plan, of(plan).effort)};
+  }
+  return ordered_->found->orders;
 }
 
-/// Many plans are simulated in the orders of one parent: it is prepared once.
-const FoundOrders& PlanSimulator::orders_of_parent(const Plan& parent) {
-  const SimulatedPlan* result = known(parent);
-  const OrderEffort effort = result != nullptr ? result->effort : most_effort_;
-  if (!parent_ || parent_->effort != effort || !same_plan(parent_->plan, parent)) {
-    const FoundOrders& found = orders_of(parent, effort);
-    parent_ = {parent, effort, &found};
-  }
-  return *parent_->found;
+SimulatedPlan PlanSimulator::in_orders(const Plan& plan, const std::vector<TaskOrder>& orders) {
+  return run(plan, orders, 0);
 }
 
 SimulatedPlan PlanSimulator::run(const Plan& plan, const std::vector<TaskOrder>& orders, std::int64_t order_work) {

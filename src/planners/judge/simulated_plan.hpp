@@ -1,14 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <deque>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cost/cost.hpp"
 #include "plan/plan.hpp"
+#include "planners/judge/known_orders.hpp"
 #include "planners/judge/known_plans.hpp"
 #include "schedule/schedule.hpp"
 #include "simulate/training_simulation.hpp"
@@ -32,13 +34,19 @@ struct SimulatedPlan {
 constexpr double most_simulated_tasks = 4e6;
 
 /// Simulates plans of an instance, each different one once, and keeps orders of tasks for plans that need the same.
-/// Simulators share nothing but the instance, which they only read: threads that have one each do not disturb one
-/// another.
+/// Simulators share nothing but the instance, which they only read, and orders that are known: threads that have one
+/// each do not disturb one another.
 class PlanSimulator {
  public:
-  /// Orders are searched with `most_effort` at most.
-  explicit PlanSimulator(const Instance& instance, OrderEffort most_effort = OrderEffort::full)
-      : instance_(instance), most_effort_(most_effort) {}
+  /// Orders are searched with `most_effort` at most, and kept in `orders`; null: for this simulator alone.
+  explicit PlanSimulator(const Instance& instance, OrderEffort most_effort = OrderEffort::full,
+                         std::shared_ptr<KnownOrders> orders = nullptr)
+      : instance_(instance),
+        most_effort_(most_effort),
+        orders_(orders ? std::move(orders) : std::make_shared<KnownOrders>()) {}
+
+  /// Where orders are kept, for other simulators.
+  const std::shared_ptr<KnownOrders>& orders() const { return orders_; }
 
   const Instance& instance() const { return instance_; }  ///< the instance given to the constructor
   /// F and B of every micro-batch and chunk on one device of each class.
@@ -51,11 +59,15 @@ class PlanSimulator {
   /// that does, else `Error` (exit code 2) is thrown.
   const SimulatedPlan& of(const Plan& plan);
   /// As `of`, but ends where orders that took little effort do not fit, or take so much longer than `best` seconds that
-  /// more effort hardly helps. Then what they take counts, and is not remembered.
+  /// more effort hardly helps. Then what they take counts, and is not remembered. The result is the same whatever the
+  /// simulator was asked before.
   SimulatedPlan against(const Plan& plan, double best);
-  /// The plan in the orders of the tasks of `parent`, which has as many stages, chunks and micro-batches: what a plan
-  /// that differs little comes to, without the search for an order of its own. Nothing is remembered.
-  SimulatedPlan in_order_of(const Plan& parent, const Plan& plan);
+  /// The fastest orders of the plan's tasks, for `in_orders` of plans that differ little; until the next call of
+  /// another function.
+  const std::vector<TaskOrder>& fastest_orders(const Plan& plan);
+  /// The plan in these orders, of a plan with as many stages, chunks and micro-batches: what it comes to without the
+  /// search for orders of its own. Nothing is remembered.
+  SimulatedPlan in_orders(const Plan& plan, const std::vector<TaskOrder>& orders);
   /// The part of the work that is spent before the plan's tasks are known.
   static double setup_cost(const Plan& plan);
   /// The part of the work that is spent before the plan's tasks are known, where so many devices stand for all.
@@ -65,23 +77,26 @@ class PlanSimulator {
   static bool searches_orders(const Plan& plan);
 
  private:
-  /// Schedule, V, unit, stages, micro-batches and what else their order depends on.
-  using OrderKey = std::tuple<std::string, int, int, int, std::int64_t, OrderOptions>;
-  OrderKey key_of(const Plan& plan, OrderEffort effort);
-  /// Until the next call.
-  const FoundOrders& orders_of(const Plan& plan, OrderEffort effort);
+  std::shared_ptr<const FoundOrders> orders_of(const Plan& plan, OrderEffort effort);
   const SimulatedPlan* known(const Plan& plan) const;
   TrainingSimulation& prepared(const Plan& plan);
   const OrderOptions& options_of(const Plan& plan);
-  /// Orders of a plan, and what they were found with.
+  /// What some effort came to before there was more.
+  struct Rung {
+    OrderEffort effort = OrderEffort::sketch;
+    SimulatedPlan fastest;
+  };
+  struct Result {
+    SimulatedPlan fastest;
+    std::vector<Rung> before;
+  };
+  /// A plan whose fastest orders were asked for.
   struct Ordered {
     Plan plan;
-    OrderEffort effort = OrderEffort::full;
-    const FoundOrders* found = nullptr;
+    std::shared_ptr<const FoundOrders> found;
   };
-  const FoundOrders& orders_of_parent(const Plan& parent);
   /// The plan in the fastest orders of efforts from the least on; ends early as `against` says.
-  SimulatedPlan in_fastest_orders(const Plan& plan, double best, bool& ended_early);
+  Result in_fastest_orders(const Plan& plan, double best, bool& ended_early);
   /// `order_work`: tasks that were scheduled until the orders were found.
   SimulatedPlan run(const Plan& plan, const std::vector<TaskOrder>& orders, std::int64_t order_work);
 
@@ -89,11 +104,10 @@ class PlanSimulator {
   OrderEffort most_effort_;
   std::optional<TrainingSimulation> prepared_;  // of the plan that was asked for last
   std::optional<OrderOptions> options_;         // of that plan, with full effort
-  std::optional<Ordered> parent_;               // in whose orders another plan was simulated last
+  std::optional<Ordered> ordered_;              // the last one
   KnownPlans known_;
-  std::deque<SimulatedPlan> results_;       // of `known_`
-  std::map<OrderKey, FoundOrders> orders_;  // the last ones
-  std::size_t kept_tasks_ = 0;              // in `orders_`
+  std::deque<Result> results_;  // of `known_`
+  std::shared_ptr<KnownOrders> orders_;
 };
 
 /// Replaces what is predicted of the plan by AMP's form with what the simulator says; where that costs too much, by

@@ -74,8 +74,8 @@ TEST_CASE("a race finds what all leaders improved to the end find, with fewer si
     simulated_of_all += search.num_simulated();
   }
   std::vector<TriedPlan> raced = leaders;
-  const std::vector<LocalSearch> searches =
-      LeaderRace(walk.space).run(raced, 2, LocalSearch::Kind::all, 4e5, OrderEffort::brief);
+  const std::vector<LocalSearch> searches = LeaderRace(walk.space, std::make_shared<KnownOrders>())
+                                                .run(raced, 2, LocalSearch::Kind::all, 4e5, OrderEffort::brief);
   std::int64_t simulated_of_race = 0;
   int left_behind = 0;
   for (std::size_t i = 0; i < searches.size(); ++i) {
@@ -87,6 +87,31 @@ TEST_CASE("a race finds what all leaders improved to the end find, with fewer si
   CHECK(left_behind > 0);
   CHECK(least(raced) == least(alone));
   CHECK(3 * simulated_of_race < 2 * simulated_of_all);
+}
+
+TEST_CASE("threads without a leader simulate steps ahead, and change nothing", "[planners]") {
+  std::vector<double> seconds;
+  std::vector<std::int64_t> simulated;
+  std::vector<std::vector<Plan>> paths;
+  for (const int threads : {1, 2, 4}) {
+    Walk walk;
+    walk.restrictions.threads = threads;
+    PlanSimulator simulator(walk.instance);
+    walk.plan.seconds = simulator.of(walk.plan.plan).iteration_seconds;
+    std::vector<TriedPlan> leaders = {walk.plan};  // so that all threads but one have none
+    const std::vector<LocalSearch> searches = LeaderRace(walk.space, std::make_shared<KnownOrders>())
+                                                  .run(leaders, 1, LocalSearch::Kind::all, 1e12, OrderEffort::brief);
+    seconds.push_back(leaders.front().seconds);
+    simulated.push_back(searches.front().num_simulated());
+    paths.push_back(searches.front().path());
+  }
+  CHECK(paths.front().size() > 3);
+  for (std::size_t i = 1; i < paths.size(); ++i) {
+    CHECK(seconds[i] == seconds.front());
+    CHECK(simulated[i] == simulated.front());
+    REQUIRE(paths[i].size() == paths.front().size());
+    for (std::size_t k = 0; k < paths[i].size(); ++k) CHECK(same_plan(paths[i][k], paths.front()[k]));
+  }
 }
 
 /// The chunks of a loop over `sizes.front().size()` stages, with so many layers each, round by round.
