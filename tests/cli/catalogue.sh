@@ -150,5 +150,11 @@ qwen=(plan --model qwen2.5-32b.json --cluster "2x dgx-a100-40, 1x dgx-h100" --gl
 free=$(seconds "${qwen[@]}") || fail "auto found no plan"
 typed=$(seconds "${qwen[@]}" --set parallelism.zero_stage=3) || fail "auto found no plan with zero_stage = 3"
 check "nothing said is no slower than zero_stage = 3" awk "BEGIN { exit !(${free##*:} <= 1.0001 * ${typed##*:}) }"
+mistral=(plan --model "$models/../../../inputs/models/mistral-7b-v0.1" --cluster "1x dgx-h100, 4x p3.16xlarge" --global-batch-size 128
+         --sequence-length 4096)
+free=$(seconds "${mistral[@]}") || fail "auto found no plan"
+typed=$(seconds "${mistral[@]}" --set parallelism.zero_stage=2 --set parallelism.pipeline=3 --set parallelism.data=4) \
+  || fail "auto found no plan of 3 stages of 4 replicas with zero_stage = 2"
+check "nothing said is no slower than three keys" awk "BEGIN { exit !(${free##*:} <= 1.0001 * ${typed##*:}) }"
 
 finish

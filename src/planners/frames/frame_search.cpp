@@ -21,7 +21,7 @@ namespace {
 /// Simulated tasks, with what orders and divisions cost, until a search ends with the best plan so far.
 double most_work(const SearchSpace& space) {
   constexpr double of_small = 2e6;
-  constexpr double of_others = 4e6;
+  constexpr double of_others = 6e6;
   return effort_factor(space.restrictions.effort) * (is_small(space.instance) ? of_small : of_others);
 }
 

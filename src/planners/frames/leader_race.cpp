@@ -79,7 +79,8 @@ std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, std::s
 void LeaderRace::improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
                          std::vector<LocalSearch>& searches, KnownPlans& visited, double work, OrderEffort effort) {
   constexpr std::size_t at_a_time = 8;
-  const int threads = threads_of(space_.restrictions);
+  constexpr int most_threads = at_a_time + StepsAhead::most_offered;  // more would have nothing to do
+  const int threads = std::min(threads_of(space_.restrictions), most_threads);
   std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort];
   while (std::ssize(simulators) < threads) {
     simulators.push_back(std::make_unique<PlanSimulator>(space_.instance, effort, orders_));

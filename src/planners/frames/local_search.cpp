@@ -125,10 +125,10 @@ bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
   return list.taken.has_value();
 }
 
-/// Offers the next steps of the list to threads that wait, if there are any.
+/// Offers the next steps of the list to threads that serve, if there are any.
 void LocalSearch::offer_ahead(const TriedPlan& plan, const Steps& steps, const std::vector<Plan>& others,
                               std::size_t place) {
-  constexpr std::size_t most_offered = 8;
+  constexpr std::size_t most_offered = StepsAhead::most_offered;
   next_offer_ = std::max(next_offer_, place);
   if (ahead_ == nullptr || offered_.size() >= most_offered / 2 || !ahead_->is_served()) return;
   for (; next_offer_ < others.size() && offered_.size() < most_offered; ++next_offer_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -36,6 +37,8 @@ TriedStep try_step(PlanSimulator& simulator, const Step& step);
 class StepsAhead {
  public:
   class Task;  ///< a step that was offered
+  /// Steps that one search offers at a time, at most.
+  static constexpr std::size_t most_offered = 8;
 
   /// `num_searching`: threads that improve plans, and serve when they are done.
   explicit StepsAhead(int num_searching) : num_searching_(num_searching) {}
