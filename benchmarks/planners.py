@@ -26,7 +26,7 @@ def measured(executable, name):
     row = {"planner": planner, "job": job, "resident": result["resident"]}
     if entry.get("error_occurred"):
         return {**row, "refused": entry["error_message"]}
-    row["seconds"] = entry["cpu_time"] * UNITS[entry["time_unit"]]
+    row["seconds"] = entry["real_time"] * UNITS[entry["time_unit"]]
     for key in ("candidates", "iteration_seconds", "bound_seconds", "complete", "items_per_second"):
         row[key] = entry.get(key)
     return row

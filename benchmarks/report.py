@@ -102,7 +102,7 @@ def planners(result):
     cells = {(row["planner"], row["job"]): planning_cell(row) for row in result["rows"]}
     names = list(dict.fromkeys(row["planner"] for row in result["rows"]))
     rows = [[planner] + [cells.get((planner, job), "") for job in jobs] for planner in names]
-    return "CPU seconds of a search, one thread, with the alternatives printed beside its plan, peak resident memory, " \
+    return "Seconds of a search on all cores, with the alternatives printed beside its plan, peak resident memory, " \
         "the predicted iteration and, in brackets, how many times the lower bound that is; `stopped`: the best so " \
         "far, of `auto` when its work was spent, of planners of papers after 30 s of wall time, the default of `[planner] time_limit`. The first instance is AMP's heterogeneous cluster, the " \
         "second the same with four times the nodes of four times the devices; the others mix v100 and t4 nodes, and all " \
