@@ -69,10 +69,9 @@ class ListRun {
   };
   /// Events of what arrives for F and for B of chunk c are from 2 c and 2 c + 1.
   static constexpr int end_of_task = -1;
-  /// Where what a task makes goes on its way to another chunk.
+  /// The way of what a task makes to another chunk.
   struct Delivery {
-    Arrivals* to = nullptr;
-    int source = 0;  // of the event when it arrives
+    int source = end_of_task;  // of the event when it arrives; else nothing is sent
     int micro_batch = 0;
     const CutPorts::PortWay* way = nullptr;
   };
@@ -320,32 +319,38 @@ class ListRun {
     }
     rank.delivery = delivery_of(task);
     const Delivery& sent = rank.delivery;
-    if (sent.to != nullptr) sent.to->expect(i, ports_.arrival(*sent.way, end));  // as far as is known now
+    if (sent.source == end_of_task) return;
+    arrivals_of(sent.source).expect(i, ports_.arrival(*sent.way, end));  // as far as is known now
   }
 
   /// Sends what the rank's last task has made.
   void end_task(Rank& rank) {
     const Delivery sent = std::exchange(rank.delivery, {});
-    if (sent.to == nullptr) return;
-    sent.to->send(sent.micro_batch, ports_.send(*sent.way, rank.busy_until));
-    if (!sent.to->waits()) await_arrival(sent.source);
+    if (sent.source == end_of_task) return;
+    Arrivals& arrivals = arrivals_of(sent.source);
+    arrivals.send(sent.micro_batch, ports_.send(*sent.way, rank.busy_until));
+    if (!arrivals.waits()) await_arrival(sent.source);
   }
 
   /// Adds an event for the next of what was sent that arrives while its rank is free.
   void await_arrival(int source) {
-    Chunk& chunk = chunks_[source / 2];
-    Arrivals& arrivals = source % 2 == 0 ? chunk.forwards : chunk.backwards;
-    if (const auto when = arrivals.await(ranks_[chunk.rank].busy_until)) events_.push({*when, chunk.rank, source});
+    const int rank = chunks_[source / 2].rank;
+    if (const auto when = arrivals_of(source).await(ranks_[rank].busy_until)) events_.push({*when, rank, source});
   }
 
-  Delivery delivery_of(const Task& task) {
+  Arrivals& arrivals_of(int source) {
+    Chunk& chunk = chunks_[source / 2];
+    return source % 2 == 0 ? chunk.forwards : chunk.backwards;
+  }
+
+  Delivery delivery_of(const Task& task) const {
     const int c = task.chunk.value;
     const int i = task.micro_batch.value;
     if (task.kind == TaskKind::forward) {
-      return {&chunks_[c + 1].forwards, 2 * (c + 1), i, &ports_.forward(c)};
+      return {2 * (c + 1), i, &ports_.forward(c)};
     }
     if (task.kind != TaskKind::backward_input || c == 0) return {};
-    return {&chunks_[c - 1].backwards, 2 * (c - 1) + 1, i, &ports_.backward(c - 1)};
+    return {2 * (c - 1) + 1, i, &ports_.backward(c - 1)};
   }
 
   const PipelineShape& shape_;

@@ -14,6 +14,13 @@ namespace {
 constexpr int layers = 12;
 constexpr std::int64_t batch = 64;
 
+/// Uneven layers on 16 devices of two kinds.
+struct MixedInstance {
+  Profile profile = blocks(layers, 0.5);
+  Cluster cluster = mixed_nodes(2, 8);
+  Instance instance = {profile, cluster, batch};
+};
+
 /// Plans for 16 devices that differ in one thing each.
 std::vector<Plan> unlike_plans() {
   const auto plan = [](const std::vector<Interval>& chunks, int data, std::int64_t micro_batch,
@@ -57,9 +64,8 @@ TEST_CASE("each different plan is known by itself", "[planners]") {
 }
 
 TEST_CASE("a plan that was simulated is known, and gives what it gave", "[planners]") {
-  const Profile profile = blocks(layers, 0.5);
-  const Cluster cluster = mixed_nodes(2, 8);
-  const Instance instance = {profile, cluster, batch};
+  const MixedInstance mixed;
+  const Instance& instance = mixed.instance;
   PlanSimulator simulator(instance);
   for (const Plan& plan : unlike_plans()) {
     CHECK(!simulator.is_known(plan));
@@ -124,9 +130,8 @@ TEST_CASE("of orders that take more or less effort those count that the simulato
 }
 
 TEST_CASE("a plan far above the best is given up with its sketch, and not remembered", "[planners]") {
-  const Profile profile = blocks(layers, 0.5);
-  const Cluster cluster = mixed_nodes(2, 8);
-  const Instance instance = {profile, cluster, batch};
+  const MixedInstance mixed;
+  const Instance& instance = mixed.instance;
   for (const Plan& plan : searched_plans()) {
     PlanSimulator simulator(instance);
     const double seconds = PlanSimulator(instance).of(plan).iteration_seconds;
@@ -140,9 +145,8 @@ TEST_CASE("a plan far above the best is given up with its sketch, and not rememb
 }
 
 TEST_CASE("what a plan comes to against the best one does not depend on what was simulated before", "[planners]") {
-  const Profile profile = blocks(layers, 0.5);
-  const Cluster cluster = mixed_nodes(2, 8);
-  const Instance instance = {profile, cluster, batch};
+  const MixedInstance mixed;
+  const Instance& instance = mixed.instance;
   int given_up = 0;
   for (const Plan& plan : searched_plans()) {
     PlanSimulator asked_before(instance);
@@ -162,9 +166,8 @@ TEST_CASE("what a plan comes to against the best one does not depend on what was
 }
 
 TEST_CASE("orders that one simulator searched are known to others that share them", "[planners]") {
-  const Profile profile = blocks(layers, 0.5);
-  const Cluster cluster = mixed_nodes(2, 8);
-  const Instance instance = {profile, cluster, batch};
+  const MixedInstance mixed;
+  const Instance& instance = mixed.instance;
   for (const Plan& plan : searched_plans()) {
     PlanSimulator first(instance);
     PlanSimulator second(instance, OrderEffort::full, first.orders());
@@ -176,9 +179,8 @@ TEST_CASE("orders that one simulator searched are known to others that share the
 }
 
 TEST_CASE("simulators in several threads give what one gives", "[planners]") {
-  const Profile profile = blocks(layers, 0.5);
-  const Cluster cluster = mixed_nodes(2, 8);
-  const Instance instance = {profile, cluster, batch};
+  const MixedInstance mixed;
+  const Instance& instance = mixed.instance;
   const std::vector<Plan> plans = unlike_plans();
   const auto simulate_all = [&] {
     PlanSimulator simulator(instance);

@@ -19,7 +19,7 @@ class FrameLeaders {
     WaitingFrame frame;
   };
 
-  /// With `by_zero` each ZeRO stage has a leader of its own.
+  /// Each ZeRO stage has a leader of its own where `by_zero` is true.
   explicit FrameLeaders(bool by_zero) : by_zero_(by_zero) {}
 
   /// Makes frames of two costs share their leaders: they differ in the groups among which replicas divide the state.

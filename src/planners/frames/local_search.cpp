@@ -104,7 +104,6 @@ bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
   paused_.reset();
   const std::vector<Plan> others = in_turn(steps.of(space_, list.from), steps.best_of_all ? 0 : steps.first);
   orders_.reset();
-  next_offer_ = list.done;
   for (; list.done < others.size() && (!list.taken || steps.best_of_all); ++list.done) {
     offer_ahead(plan, steps, others, list.done);
     const std::shared_ptr<StepsAhead::Task> offered = offered_at(list.done);
@@ -129,12 +128,11 @@ bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
 void LocalSearch::offer_ahead(const TriedPlan& plan, const Steps& steps, const std::vector<Plan>& others,
                               std::size_t place) {
   constexpr std::size_t most_offered = StepsAhead::most_offered;
-  next_offer_ = std::max(next_offer_, place);
   if (ahead_ == nullptr || offered_.size() >= most_offered / 2 || !ahead_->is_served()) return;
-  for (; next_offer_ < others.size() && offered_.size() < most_offered; ++next_offer_) {
-    const Plan& step = others[next_offer_];
-    if (!may_help(plan, step)) continue;
-    offered_.push_back({next_offer_, ahead_->offer(step_of(plan, step, steps.most_in_order))});
+  for (std::size_t next = offered_.empty() ? place : offered_.back().place + 1;
+       next < others.size() && offered_.size() < most_offered; ++next) {
+    const Plan& step = others[next];
+    if (may_help(plan, step)) offered_.push_back({next, ahead_->offer(step_of(plan, step, steps.most_in_order))});
   }
 }
 

@@ -98,7 +98,6 @@ class LocalSearch {
   PlanSimulator* simulator_ = nullptr;                    // while `improve` runs
   StepsAhead* ahead_ = nullptr;                           // likewise
   std::deque<Offered> offered_;                           // the next ones of the list
-  std::size_t next_offer_ = 0;                            // place in the list of the first step behind them
   std::shared_ptr<const std::vector<TaskOrder>> orders_;  // the fastest of the plan, once they were asked for
   double work_left_ = 0.0;
   bool complete_ = true;

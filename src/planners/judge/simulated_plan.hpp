@@ -45,7 +45,7 @@ class PlanSimulator {
         most_effort_(most_effort),
         orders_(orders ? std::move(orders) : std::make_shared<KnownOrders>()) {}
 
-  /// Where orders are kept, for other simulators.
+  /// The orders that this simulator knows, which other simulators may share.
   const std::shared_ptr<KnownOrders>& orders() const { return orders_; }
 
   const Instance& instance() const { return instance_; }  ///< the instance given to the constructor

@@ -2,7 +2,6 @@
 #include "planners/frames/steps_ahead.hpp"
 
 #include <thread>
-#include <utility>
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
