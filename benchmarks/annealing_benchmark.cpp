@@ -1,12 +1,13 @@
-// Simulated annealing, which looks for a faster plan than the one at hand (Kirkpatrick et al., "Optimization by
-// simulated annealing", Science 1983).
+// Simulated annealing, which looks for a faster plan than the one at hand (Kirkpatrick et al.,
+// "Optimization by simulated annealing", Science 1983).
 //
 //   annealing_benchmark JOB.toml PLAN.json SECONDS [SEED]
 //
-// Walks from the plan by steps of all kinds that planner `auto` knows, drawn at random, and takes one that makes the
-// plan slower the less often the later it is. Simulated iterations of a walk are those of brief orders; the fastest
-// plans of it are then simulated in the orders of a job. Prints a line: seconds of the plan, of the best one, and how
-// many were simulated; and writes the best one to the standard error stream where it is faster.
+// Walks from the plan by steps of all kinds that planner `auto` knows, drawn at random, and takes
+// one that makes the plan slower the less often the later it is. Simulated iterations of a walk are
+// those of brief orders; the fastest plans of it are then simulated in the orders of a job. Prints
+// a line: seconds of the plan, of the best one, and how many were simulated; and writes the best
+// one to the standard error stream where it is faster.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ namespace {
 
 using namespace pptrain;
 
-constexpr double first_temperature = 0.02;  // of the iteration: so much slower a step is taken one time in e ...
+constexpr double first_temperature = 0.02;  // of the iteration: so much slower a step is taken one
+                                            // time in e ...
 constexpr double last_temperature = 1e-4;   // ... at first, and at last
 constexpr std::size_t num_finalists = 8;
 
@@ -37,9 +39,10 @@ std::vector<Plan> shifted_over_cuts(const SearchSpace& space, const Plan& plan) 
 using Steps = std::vector<Plan> (*)(const SearchSpace&, const Plan&);
 /// Kinds of steps, those of cuts several times, since cuts are most of what a plan has.
 constexpr Steps kinds_of_steps[] = {
-    shifted_over_cuts, shifted_over_cuts, shifted_over_cuts, shifted_pairs,       shifted_pairs,   changed_rounds,
-    other_modes,       other_modes,       other_schedules,   other_micro_batches, shifted_samples, exchanged_devices,
-    fewer_devices,     more_devices,      sent_rows,         shifted_experts,     other_offloads};
+    shifted_over_cuts, shifted_over_cuts, shifted_over_cuts, shifted_pairs,   shifted_pairs,
+    changed_rounds,    other_modes,       other_modes,       other_schedules, other_micro_batches,
+    shifted_samples,   exchanged_devices, fewer_devices,     more_devices,    sent_rows,
+    shifted_experts,   other_offloads};
 
 class Annealing {
  public:
@@ -66,7 +69,8 @@ class Annealing {
     std::pair<Plan, double> best = {plan_, infinity};
     for (const auto& [plan, brief] : fastest_) {
       const SimulatedPlan& result = exact.of(plan);
-      if (result.why_not.empty() && result.iteration_seconds < best.second) best = {plan, result.iteration_seconds};
+      if (result.why_not.empty() && result.iteration_seconds < best.second)
+        best = {plan, result.iteration_seconds};
     }
     return best;
   }

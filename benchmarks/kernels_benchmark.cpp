@@ -1,4 +1,5 @@
-// How fast each host kernel is at the shapes of two GPT-2 models: GFLOP/s, GB/s and time per element.
+// How fast each host kernel is at the shapes of two GPT-2 models: GFLOP/s, GB/s and time per
+// element.
 #include <benchmark/benchmark.h>
 #include <omp.h>
 
@@ -44,7 +45,8 @@ Tensor random_tensor(std::size_t rows, std::size_t columns, DType type = DType::
 std::vector<std::uint32_t> random_tokens(std::size_t count, std::size_t vocabulary) {
   const CounterRandom random(1, "tokens");
   std::vector<std::uint32_t> tokens;
-  for (std::size_t i = 0; i < count; ++i) tokens.push_back(static_cast<std::uint32_t>(random.bits(i) % vocabulary));
+  for (std::size_t i = 0; i < count; ++i)
+    tokens.push_back(static_cast<std::uint32_t>(random.bits(i) % vocabulary));
   return tokens;
 }
 
@@ -60,8 +62,8 @@ void count_flop(State& state, double flop) {
 /// Elements a second and bytes a second, given the bytes read and written per element.
 void count_elements(State& state, std::size_t elements, double bytes_per_element) {
   const double total = static_cast<double>(elements) * static_cast<double>(state.iterations());
-  state.counters["ns_per_element"] =
-      Counter(1e-9 * static_cast<double>(elements), Counter::kIsIterationInvariantRate | Counter::kInvert);
+  state.counters["ns_per_element"] = Counter(1e-9 * static_cast<double>(elements),
+                                             Counter::kIsIterationInvariantRate | Counter::kInvert);
   state.SetBytesProcessed(static_cast<std::int64_t>(total * bytes_per_element));
 }
 
@@ -84,13 +86,16 @@ void gemm(State& state, const Product& p, DType type) {
   count_flop(state, 2.0 * static_cast<double>(p.m * p.n * p.k));
 }
 
-/// The products of one layer and of the output layer: forward, gradient of the input, of the weights.
+/// The products of one layer and of the output layer: forward, gradient of the input, of the
+/// weights.
 std::vector<Product> products_of(const Shape& s) {
   std::vector<Product> products;
   const auto layer = [&](const std::string& name, std::size_t in, std::size_t out, Use use) {
     products.push_back({name + "_forward", Transpose::no, Transpose::yes, s.rows(), out, in, use});
-    products.push_back({name + "_backward_input", Transpose::no, Transpose::no, s.rows(), in, out, Use::overwrite});
-    products.push_back({name + "_backward_weight", Transpose::yes, Transpose::no, out, in, s.rows(), Use::accumulate});
+    products.push_back({name + "_backward_input", Transpose::no, Transpose::no, s.rows(), in, out,
+                        Use::overwrite});
+    products.push_back({name + "_backward_weight", Transpose::yes, Transpose::no, out, in, s.rows(),
+                        Use::accumulate});
   };
   layer("qkv", s.hidden, 3 * s.hidden, Use::bias);
   layer("projection", s.hidden, s.hidden, Use::overwrite);
@@ -120,11 +125,15 @@ struct AttentionCall {
     form.key_heads = s.heads / group;
   }
   void forward() const { host_attention().forward(form, q, k, v, out, log_sum.f32(), arena()); }
-  void backward() const { host_attention().backward(form, q, k, v, out, log_sum.f32(), dout, dq, dk, dv, arena()); }
+  void backward() const {
+    host_attention().backward(form, q, k, v, out, log_sum.f32(), dout, dq, dk, dv, arena());
+  }
 };
 
 /// FLOP of one matrix product of attention over all pairs, causal or not: what a library would do.
-double pair_flop(const Shape& s) { return 2.0 * static_cast<double>(s.rows() * s.length * s.hidden); }
+double pair_flop(const Shape& s) {
+  return 2.0 * static_cast<double>(s.rows() * s.length * s.hidden);
+}
 
 template <std::size_t group>
 void attention_forward(State& state, const Shape& s, DType type) {
@@ -143,24 +152,28 @@ void attention_backward(State& state, const Shape& s, DType type) {
 
 void residual_layer_norm_forward(State& state, const Shape& s, DType type) {
   const Tensor x = random_tensor(s.rows(), s.hidden), y = random_tensor(s.rows(), s.hidden),
-               sum = random_tensor(s.rows(), s.hidden), out = random_tensor(s.rows(), s.hidden, type),
-               vectors = random_tensor(3, s.hidden), statistics = random_tensor(2, s.rows());
+               sum = random_tensor(s.rows(), s.hidden),
+               out = random_tensor(s.rows(), s.hidden, type), vectors = random_tensor(3, s.hidden),
+               statistics = random_tensor(2, s.rows());
   for (auto _ : state) {
-    host_kernels().residual_norm_forward({}, x, y, vectors.matrix().at<float>(0), sum, vectors.matrix().at<float>(1),
-                                         vectors.matrix().at<float>(2), out, statistics.matrix().at<float>(0),
-                                         statistics.matrix().at<float>(1));
+    host_kernels().residual_norm_forward(
+        {}, x, y, vectors.matrix().at<float>(0), sum, vectors.matrix().at<float>(1),
+        vectors.matrix().at<float>(2), out, statistics.matrix().at<float>(0),
+        statistics.matrix().at<float>(1));
   }
   count_elements(state, x.size(), 12.0 + static_cast<double>(size_of(type)));
 }
 
 void layer_norm_backward(State& state, const Shape& s, DType type) {
   const Tensor d = random_tensor(s.rows(), s.hidden), x = random_tensor(s.rows(), s.hidden),
-               residual = random_tensor(s.rows(), s.hidden), out = random_tensor(s.rows(), s.hidden, type),
-               vectors = random_tensor(4, s.hidden), statistics = random_tensor(2, s.rows());
+               residual = random_tensor(s.rows(), s.hidden),
+               out = random_tensor(s.rows(), s.hidden, type), vectors = random_tensor(4, s.hidden),
+               statistics = random_tensor(2, s.rows());
   const auto vector = [&](std::size_t row) { return vectors.matrix().at<float>(row); };
   for (auto _ : state) {
-    host_kernels().norm_backward({}, d, x, statistics.matrix().at<float>(0), statistics.matrix().at<float>(1),
-                                 vector(0), vector(1), residual, residual, vector(2), vector(3), out);
+    host_kernels().norm_backward({}, d, x, statistics.matrix().at<float>(0),
+                                 statistics.matrix().at<float>(1), vector(0), vector(1), residual,
+                                 residual, vector(2), vector(3), out);
   }
   count_elements(state, x.size(), 16.0 + static_cast<double>(size_of(type)));
 }
@@ -174,32 +187,36 @@ void residual_add(State& state, const Shape& s, DType) {
 
 void rms_norm_forward(State& state, const Shape& s, DType type) {
   const Tensor x = random_tensor(s.rows(), s.hidden), y = random_tensor(s.rows(), s.hidden),
-               sum = random_tensor(s.rows(), s.hidden), out = random_tensor(s.rows(), s.hidden, type),
-               gain = random_tensor(1, s.hidden), rstd = random_tensor(1, s.rows());
+               sum = random_tensor(s.rows(), s.hidden),
+               out = random_tensor(s.rows(), s.hidden, type), gain = random_tensor(1, s.hidden),
+               rstd = random_tensor(1, s.rows());
   for (auto _ : state) {
-    host_kernels().residual_norm_forward({NormKind::rms}, x, y, nullptr, sum, gain.f32(), nullptr, out, nullptr,
-                                         rstd.f32());
+    host_kernels().residual_norm_forward({NormKind::rms}, x, y, nullptr, sum, gain.f32(), nullptr,
+                                         out, nullptr, rstd.f32());
   }
   count_elements(state, x.size(), 12.0 + static_cast<double>(size_of(type)));
 }
 
 void rms_norm_backward(State& state, const Shape& s, DType type) {
   const Tensor d = random_tensor(s.rows(), s.hidden), x = random_tensor(s.rows(), s.hidden),
-               residual = random_tensor(s.rows(), s.hidden), out = random_tensor(s.rows(), s.hidden, type),
-               gain = random_tensor(2, s.hidden), rstd = random_tensor(1, s.rows());
+               residual = random_tensor(s.rows(), s.hidden),
+               out = random_tensor(s.rows(), s.hidden, type), gain = random_tensor(2, s.hidden),
+               rstd = random_tensor(1, s.rows());
   for (auto _ : state) {
-    host_kernels().norm_backward({NormKind::rms}, d, x, nullptr, rstd.f32(), gain.f32(), nullptr, residual, residual,
-                                 gain.matrix().at<float>(1), nullptr, out);
+    host_kernels().norm_backward({NormKind::rms}, d, x, nullptr, rstd.f32(), gain.f32(), nullptr,
+                                 residual, residual, gain.matrix().at<float>(1), nullptr, out);
   }
   count_elements(state, x.size(), 16.0 + static_cast<double>(size_of(type)));
 }
 
 void rotate(State& state, const Shape& s, DType type) {
   const std::size_t pairs = s.hidden / s.heads / 2;
-  const Tensor x = random_tensor(s.rows(), s.hidden, type), table = random_tensor(s.length, 2 * pairs);
+  const Tensor x = random_tensor(s.rows(), s.hidden, type),
+               table = random_tensor(s.length, 2 * pairs);
   // Angles of 0, lest the numbers grow: random cosines and sines are of no rotation.
   for (std::size_t row = 0; row < s.length; ++row) {
-    for (std::size_t c = 0; c < 2 * pairs; ++c) *table.matrix().at<float>(row, c) = c < pairs ? 1.0f : 0.0f;
+    for (std::size_t c = 0; c < 2 * pairs; ++c)
+      *table.matrix().at<float>(row, c) = c < pairs ? 1.0f : 0.0f;
   }
   for (auto _ : state) host_kernels().rotate(x, s.length, s.heads, table, false);
   count_elements(state, x.size(), 2.0 * static_cast<double>(size_of(type)));
@@ -207,66 +224,80 @@ void rotate(State& state, const Shape& s, DType type) {
 
 template <Activation f>
 void activation_forward(State& state, const Shape& s, DType type) {
-  const Tensor u = random_tensor(s.rows(), 4 * s.hidden, type), out = random_tensor(s.rows(), 4 * s.hidden, type);
+  const Tensor u = random_tensor(s.rows(), 4 * s.hidden, type),
+               out = random_tensor(s.rows(), 4 * s.hidden, type);
   for (auto _ : state) host_kernels().activation_forward(f, u, out);
   count_elements(state, u.size(), 2.0 * static_cast<double>(size_of(type)));
 }
 
 template <Activation f>
 void activation_backward(State& state, const Shape& s, DType type) {
-  const Tensor u = random_tensor(s.rows(), 4 * s.hidden, type), dout = random_tensor(s.rows(), 4 * s.hidden, type),
-               du = random_tensor(s.rows(), 4 * s.hidden, type), out = random_tensor(s.rows(), 4 * s.hidden, type);
+  const Tensor u = random_tensor(s.rows(), 4 * s.hidden, type),
+               dout = random_tensor(s.rows(), 4 * s.hidden, type),
+               du = random_tensor(s.rows(), 4 * s.hidden, type),
+               out = random_tensor(s.rows(), 4 * s.hidden, type);
   for (auto _ : state) host_kernels().activation_backward(f, u, dout, du, out);
   count_elements(state, u.size(), 4.0 * static_cast<double>(size_of(type)));
 }
 
 void silu_gate_forward(State& state, const Shape& s, DType type) {
-  const Tensor gate = random_tensor(s.rows(), 4 * s.hidden, type), up = random_tensor(s.rows(), 4 * s.hidden, type),
+  const Tensor gate = random_tensor(s.rows(), 4 * s.hidden, type),
+               up = random_tensor(s.rows(), 4 * s.hidden, type),
                out = random_tensor(s.rows(), 4 * s.hidden, type);
   for (auto _ : state) host_kernels().gate_forward(Activation::silu, gate, up, out);
   count_elements(state, gate.size(), 3.0 * static_cast<double>(size_of(type)));
 }
 
 void silu_gate_backward(State& state, const Shape& s, DType type) {
-  const Tensor gate = random_tensor(s.rows(), 4 * s.hidden, type), up = random_tensor(s.rows(), 4 * s.hidden, type),
-               dout = random_tensor(s.rows(), 4 * s.hidden, type), dgate = random_tensor(s.rows(), 4 * s.hidden, type),
-               dup = random_tensor(s.rows(), 4 * s.hidden, type), out = random_tensor(s.rows(), 4 * s.hidden, type);
-  for (auto _ : state) host_kernels().gate_backward(Activation::silu, gate, up, dout, dgate, dup, out);
+  const Tensor gate = random_tensor(s.rows(), 4 * s.hidden, type),
+               up = random_tensor(s.rows(), 4 * s.hidden, type),
+               dout = random_tensor(s.rows(), 4 * s.hidden, type),
+               dgate = random_tensor(s.rows(), 4 * s.hidden, type),
+               dup = random_tensor(s.rows(), 4 * s.hidden, type),
+               out = random_tensor(s.rows(), 4 * s.hidden, type);
+  for (auto _ : state)
+    host_kernels().gate_backward(Activation::silu, gate, up, dout, dgate, dup, out);
   count_elements(state, gate.size(), 6.0 * static_cast<double>(size_of(type)));
 }
 
 void add_column_sums(State& state, const Shape& s, DType type) {
-  const Tensor d = random_tensor(s.rows(), 4 * s.hidden, type), gradient = random_tensor(1, 4 * s.hidden);
+  const Tensor d = random_tensor(s.rows(), 4 * s.hidden, type),
+               gradient = random_tensor(1, 4 * s.hidden);
   for (auto _ : state) host_kernels().add_column_sums(d, gradient.f32());
   count_elements(state, d.size(), static_cast<double>(size_of(type)));
 }
 
 void embedding_forward(State& state, const Shape& s, DType) {
-  const Tensor words = random_tensor(s.vocabulary, s.hidden), places = random_tensor(s.length, s.hidden),
-               x = random_tensor(s.rows(), s.hidden);
+  const Tensor words = random_tensor(s.vocabulary, s.hidden),
+               places = random_tensor(s.length, s.hidden), x = random_tensor(s.rows(), s.hidden);
   const auto tokens = random_tokens(s.rows(), s.vocabulary);
-  for (auto _ : state) host_kernels().embedding_forward(tokens.data(), s.length, words, 0, places, true, x);
+  for (auto _ : state)
+    host_kernels().embedding_forward(tokens.data(), s.length, words, 0, places, true, x);
   count_elements(state, x.size(), 12.0);
 }
 
 void embedding_backward(State& state, const Shape& s, DType) {
-  const Tensor words = random_tensor(s.vocabulary, s.hidden), places = random_tensor(s.length, s.hidden),
-               x = random_tensor(s.rows(), s.hidden);
+  const Tensor words = random_tensor(s.vocabulary, s.hidden),
+               places = random_tensor(s.length, s.hidden), x = random_tensor(s.rows(), s.hidden);
   const auto tokens = random_tokens(s.rows(), s.vocabulary);
-  for (auto _ : state) host_kernels().embedding_backward(tokens.data(), s.length, x, 0, words, places);
+  for (auto _ : state)
+    host_kernels().embedding_backward(tokens.data(), s.length, x, 0, words, places);
   count_elements(state, x.size(), 20.0);
 }
 
 void cross_entropy(State& state, const Shape& s, DType) {
-  const Tensor logits = random_tensor(s.rows(), s.vocabulary), statistics = random_tensor(3, s.rows());
+  const Tensor logits = random_tensor(s.rows(), s.vocabulary),
+               statistics = random_tensor(3, s.rows());
   const auto targets = random_targets(s.rows(), s.vocabulary);
   const auto vector = [&](std::size_t row) { return statistics.matrix().at<float>(row); };
   double loss = 0;
   for (auto _ : state) {
     host_kernels().cross_entropy_max(logits, vector(0));
-    host_kernels().cross_entropy_sum(logits, Targets{targets.data()}, vector(0), vector(1), vector(2));
+    host_kernels().cross_entropy_sum(logits, Targets{targets.data()}, vector(0), vector(1),
+                                     vector(2));
     host_kernels().cross_entropy_loss(vector(0), vector(1), vector(2), s.rows(), &loss, 0.0);
-    host_kernels().cross_entropy_gradient(logits, Targets{targets.data()}, vector(0), vector(1), {});
+    host_kernels().cross_entropy_gradient(logits, Targets{targets.data()}, vector(0), vector(1),
+                                          {});
   }
   benchmark::DoNotOptimize(loss);
   count_elements(state, logits.size(), 16.0);
@@ -279,8 +310,10 @@ void adamw(State& state, bool copies) {
                m = random_tensor(1, num_parameters), v = random_tensor(1, num_parameters),
                copy = random_tensor(1, num_parameters, DType::bf16);
   for (std::size_t i = 0; i < num_parameters; ++i) v.f32()[i] *= v.f32()[i];
-  const UpdateRun run{p.f32(), g.f32(), m.f32(), v.f32(), copies ? copy.matrix() : Matrix(), num_parameters, 0.1f};
-  for (auto _ : state) host_kernels().update(&run, 1, AdamWStep{1e-4f, 0.9f, 0.95f, 1e-8f, 1.0f, 0.5f, 0.5f});
+  const UpdateRun run{p.f32(),        g.f32(), m.f32(), v.f32(), copies ? copy.matrix() : Matrix(),
+                      num_parameters, 0.1f};
+  for (auto _ : state)
+    host_kernels().update(&run, 1, AdamWStep{1e-4f, 0.9f, 0.95f, 1e-8f, 1.0f, 0.5f, 0.5f});
   count_elements(state, num_parameters, copies ? 30.0 : 28.0);
 }
 
@@ -299,7 +332,8 @@ void add(State& state) {
 }
 
 void convert(State& state, DType from, DType to) {
-  const Tensor x = random_tensor(1024, num_parameters / 1024, from), y = random_tensor(1024, num_parameters / 1024, to);
+  const Tensor x = random_tensor(1024, num_parameters / 1024, from),
+               y = random_tensor(1024, num_parameters / 1024, to);
   for (auto _ : state) host_kernels().convert(x, y);
   count_elements(state, num_parameters, 6.0);
 }
@@ -318,8 +352,10 @@ void register_all() {
   for (const Shape& shape : shapes) {
     for (const Product& product : products_of(shape)) {
       for (const DType type : {DType::f32, DType::bf16}) {
-        const std::string name = "gemm_" + product.name + "/" + shape.name + (type == DType::f32 ? "/f32" : "/bf16");
-        benchmark::RegisterBenchmark(name.c_str(), [=](State& state) { gemm(state, product, type); });
+        const std::string name =
+            "gemm_" + product.name + "/" + shape.name + (type == DType::f32 ? "/f32" : "/bf16");
+        benchmark::RegisterBenchmark(name.c_str(),
+                                     [=](State& state) { gemm(state, product, type); });
       }
     }
     register_kernel("attention_forward", attention_forward<1>, shape, true);
@@ -347,8 +383,10 @@ void register_all() {
   benchmark::RegisterBenchmark("adamw/8Mi/bf16", [](State& s) { adamw(s, true); });
   benchmark::RegisterBenchmark("sum_of_squares/8Mi/f32", sum_of_squares);
   benchmark::RegisterBenchmark("add/8Mi/f32", add);
-  benchmark::RegisterBenchmark("convert/8Mi/f32_to_bf16", [](State& s) { convert(s, DType::f32, DType::bf16); });
-  benchmark::RegisterBenchmark("convert/8Mi/bf16_to_f32", [](State& s) { convert(s, DType::bf16, DType::f32); });
+  benchmark::RegisterBenchmark("convert/8Mi/f32_to_bf16",
+                               [](State& s) { convert(s, DType::f32, DType::bf16); });
+  benchmark::RegisterBenchmark("convert/8Mi/bf16_to_f32",
+                               [](State& s) { convert(s, DType::bf16, DType::f32); });
 }
 
 }  // namespace

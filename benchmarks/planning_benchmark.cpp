@@ -1,5 +1,5 @@
-// How long each planner takes, from two dozen layers on 16 devices to a hundred on 10,240, and how many plans that
-// differ in a few layers or in micro-batches are simulated in a second.
+// How long each planner takes, from two dozen layers on 16 devices to a hundred on 10,240, and how
+// many plans that differ in a few layers or in micro-batches are simulated in a second.
 #include <benchmark/benchmark.h>
 
 #include "base/error.hpp"
@@ -21,7 +21,9 @@ struct Job {
   std::int64_t batch;
 };
 
-Profile gpt2() { return read_profile(PPTRAIN_SOURCE_DIR "/inputs/profiles/amp-gpt2-24-analytic.json"); }
+Profile gpt2() {
+  return read_profile(PPTRAIN_SOURCE_DIR "/inputs/profiles/amp-gpt2-24-analytic.json");
+}
 Cluster aws() { return read_cluster(PPTRAIN_SOURCE_DIR "/inputs/clusters/aws-heterogeneous.toml"); }
 
 /// AMP's heterogeneous cluster with four times the nodes and four times the devices on each.
@@ -38,8 +40,10 @@ Cluster aws_16_by_16() {
 const std::vector<Job> jobs = {
     {"GPT-2 24 layers, 4 x 4", gpt2, aws, 32},
     {"GPT-2 24 layers, 16 x 16", gpt2, aws_16_by_16, 512},
-    {"100 layers, 128 x 8", [] { return blocks(100, 0.5); }, [] { return mixed_nodes(128, 8); }, 1024},
-    {"100 layers, 1280 x 8", [] { return blocks(100, 0.5); }, [] { return mixed_nodes(1280, 8); }, 10240},
+    {"100 layers, 128 x 8", [] { return blocks(100, 0.5); }, [] { return mixed_nodes(128, 8); },
+     1024},
+    {"100 layers, 1280 x 8", [] { return blocks(100, 0.5); }, [] { return mixed_nodes(1280, 8); },
+     10240},
 };
 
 /// A search with the alternatives that are printed beside its plan, as `pptrain plan` times it.
@@ -78,9 +82,11 @@ struct Simulated {
   std::string schedule;
   int chunks;
 };
-const std::vector<Simulated> simulated = {{"1f1b", 1}, {"interleaved-1f1b", 4}, {"zeropp", 2}, {"auto", 2}};
+const std::vector<Simulated> simulated = {
+    {"1f1b", 1}, {"interleaved-1f1b", 4}, {"zeropp", 2}, {"auto", 2}};
 
-/// The n-th of many plans for a batch on eight stages: layers moved over cuts, and one or two samples at a time.
+/// The n-th of many plans for a batch on eight stages: layers moved over cuts, and one or two
+/// samples at a time.
 Plan neighbour(const Simulated& what, int layers, int devices, std::int64_t batch, int n) {
   constexpr int stages = 8;
   std::vector<Interval> chunks = even_division(layers, stages * what.chunks);
@@ -118,18 +124,21 @@ int main(int argc, char** argv) {
   for (const Job& job : jobs) {
     for (const auto& planner : planners()) {
       const std::string name = planner->name();
-      benchmark::RegisterBenchmark((name + "/" + job.name).c_str(),
-                                   [name, &job](benchmark::State& state) { plan(state, name, job); })
+      benchmark::RegisterBenchmark(
+          (name + "/" + job.name).c_str(),
+          [name, &job](benchmark::State& state) { plan(state, name, job); })
           ->Unit(benchmark::kMillisecond)
           ->Iterations(1);
     }
-    benchmark::RegisterBenchmark(("lower bound/" + job.name).c_str(), [&job](benchmark::State& state) {
+    benchmark::RegisterBenchmark(("lower bound/" + job.name).c_str(), [&job](
+                                                                          benchmark::State& state) {
       bound(state, job);
     })->Unit(benchmark::kMillisecond);
   }
   for (const Simulated& what : simulated) {
     for (const int devices : {16, 64, 512, 10240}) {
-      const std::string name = "simulated plans/" + what.schedule + ", " + std::to_string(devices) + " devices";
+      const std::string name =
+          "simulated plans/" + what.schedule + ", " + std::to_string(devices) + " devices";
       benchmark::RegisterBenchmark(name.c_str(), [&what, devices](benchmark::State& state) {
         simulate_plans(state, what, devices);
       })->Unit(benchmark::kMillisecond);

@@ -1,11 +1,11 @@
-// What is predicted of published runs with given constants of the kernels' model; benchmarks/published.py fits
-// these.
+// What is predicted of published runs with given constants of the kernels' model;
+// benchmarks/published.py fits these.
 //
 //   published_benchmark FOLDER ... < constants
 //
-// A folder has job.toml, cluster.toml and plan.json. For each line of the standard input, "NUMBER ... NAME=VALUE ...",
-// the runs of these numbers, from 0 on, are predicted with these constants in place of the fitted ones: a line of
-// seconds and a line of the largest peaks in bytes.
+// A folder has job.toml, cluster.toml and plan.json. For each line of the standard input, "NUMBER
+// ... NAME=VALUE ...", the runs of these numbers, from 0 on, are predicted with these constants in
+// place of the fitted ones: a line of seconds and a line of the largest peaks in bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,8 @@ PublishedRun read_run(const std::string& folder) {
   Config config = read_config(folder + "/job.toml");
   Cluster cluster = read_cluster(folder + "/cluster.toml");
   Model model = build_model_of(config);
-  return {std::move(config), std::move(model), std::move(cluster), read_plan(folder + "/plan.json")};
+  return {std::move(config), std::move(model), std::move(cluster),
+          read_plan(folder + "/plan.json")};
 }
 
 /// What a line asks for.
@@ -64,10 +65,12 @@ struct Predicted {
 
 Predicted predicted(const PublishedRun& run, const KernelConstants& constants) {
   const Profile profile = analytic_profile(run.config, run.model, run.cluster, constants);
-  const Instance instance = {profile, run.cluster, run.plan.global_batch_size, ties_of(run.config, profile)};
+  const Instance instance = {profile, run.cluster, run.plan.global_batch_size,
+                             ties_of(run.config, profile)};
   PlanSimulator simulator(instance);
   const SimulatedPlan& simulated = simulator.of(run.plan);
-  return {simulated.iteration_seconds, *std::max_element(simulated.peak_bytes.begin(), simulated.peak_bytes.end())};
+  return {simulated.iteration_seconds,
+          *std::max_element(simulated.peak_bytes.begin(), simulated.peak_bytes.end())};
 }
 
 }  // namespace

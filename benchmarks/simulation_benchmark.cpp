@@ -16,7 +16,8 @@ void simulate_pipeline(benchmark::State& state, int stages, int replicas, int mi
   const Profile profile = blocks(stages, 0.5);
   const Cluster cluster = mixed_nodes(std::max(2, stages * replicas / 8), 8);
   const std::int64_t batch = static_cast<std::int64_t>(replicas) * micro_batches;
-  const Plan plan = uniform_plan(even_division(stages, stages), replicas, 1, batch, replicas, "1f1b");
+  const Plan plan =
+      uniform_plan(even_division(stages, stages), replicas, 1, batch, replicas, "1f1b");
   const Instance instance = {profile, cluster, batch};
   const Programs programs = planned_programs(instance, plan);
   std::size_t instructions = 0;
@@ -33,8 +34,12 @@ void compile_pipeline(benchmark::State& state, int stages, int micro_batches) {
 
 }  // namespace
 
-BENCHMARK_CAPTURE(simulate_pipeline, stages_8_micro_batches_64, 8, 1, 64)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(simulate_pipeline, stages_64_micro_batches_1024, 64, 1, 1024)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(simulate_pipeline, stages_16_replicas_8_micro_batches_128, 16, 8, 128)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(compile_pipeline, stages_64_micro_batches_1024, 64, 1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(simulate_pipeline, stages_8_micro_batches_64, 8, 1, 64)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(simulate_pipeline, stages_64_micro_batches_1024, 64, 1, 1024)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(simulate_pipeline, stages_16_replicas_8_micro_batches_128, 16, 8, 128)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(compile_pipeline, stages_64_micro_batches_1024, 64, 1024)
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_MAIN();

@@ -21,7 +21,8 @@ int main(int argc, char** argv) {
     const pptrain::Instance instance = {
         pptrain::read_profile(argv[2]), pptrain::read_cluster(argv[1]), std::stoll(argv[3]), {}};
     pptrain::check_instance(instance, argv[2]);
-    pptrain::Restrictions free;  // chunks, recomputation and ZeRO are as the planner likes, as where no key is set
+    pptrain::Restrictions free;  // chunks, recomputation and ZeRO are as the planner likes, as
+                                 // where no key is set
     free.virtual_stages.reset();
     free.recompute.reset();
     free.zero_stage.reset();
@@ -34,8 +35,8 @@ int main(int argc, char** argv) {
     const pptrain::Programs programs = pptrain::planned_programs(instance, *found.plan);
     const pptrain::Simulation simulation = pptrain::simulate(instance, *found.plan, programs);
     std::cout << found.plan->shape() << ", " << found.plan->schedule.name << "\n"
-              << "an iteration takes " << simulation.makespan_seconds << " s, " << 100.0 * simulation.bubble_fraction()
-              << " % of it idle\n";
+              << "an iteration takes " << simulation.makespan_seconds << " s, "
+              << 100.0 * simulation.bubble_fraction() << " % of it idle\n";
     for (const pptrain::SimulatedDevice& device : simulation.devices) {
       std::cout << "device " << device.device.value << ": " << device.peak_bytes / 1e9 << " GB\n";
     }

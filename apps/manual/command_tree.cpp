@@ -29,7 +29,8 @@ ManualCommand read_command(const CLI::App& app, const std::string& name, const C
   command.details = line.details(app.get_name());
   command.examples = line.examples(app.get_name());
   for (const CLI::Option* option : app.get_options()) {
-    (option->get_positional() ? command.arguments : command.options).push_back(read_option(*option, line));
+    (option->get_positional() ? command.arguments : command.options)
+        .push_back(read_option(*option, line));
   }
   return command;
 }

@@ -32,22 +32,28 @@ std::string bash_values(const ManualOption& option) {
   }
   const std::string extension = file_extension(option);
   const std::string files = extension.empty() ? "_pptrain_files" : "_pptrain_files " + extension;
-  return option_word(option).empty() ? files : fmt::format("{}; _pptrain_more '{}'", files, option_word(option));
+  return option_word(option).empty()
+             ? files
+             : fmt::format("{}; _pptrain_more '{}'", files, option_word(option));
 }
 
 std::string bash_command(const ManualCommand& command) {
   std::string text = fmt::format("    {})\n      case $previous in\n", command.name);
   for (const ManualOption& option : command.options) {
     if (option.value.empty()) continue;
-    text += fmt::format("        {}) {}; return ;;\n", join(option.names, " | "), bash_values(option));
+    text +=
+        fmt::format("        {}) {}; return ;;\n", join(option.names, " | "), bash_values(option));
   }
   text += "      esac\n";
-  text += fmt::format("      if [[ $current == -* ]]; then _pptrain_words '{}'; return; fi\n", option_names(command));
-  for (const ManualOption& argument : command.arguments) text += "      " + bash_values(argument) + "\n";
+  text += fmt::format("      if [[ $current == -* ]]; then _pptrain_words '{}'; return; fi\n",
+                      option_names(command));
+  for (const ManualOption& argument : command.arguments)
+    text += "      " + bash_values(argument) + "\n";
   return text + "      ;;\n";
 }
 
-constexpr const char* bash_helpers = R"(_pptrain_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
+constexpr const char* bash_helpers =
+    R"(_pptrain_words() { mapfile -t COMPREPLY < <(compgen -W "$1" -- "$current"); }
 _pptrain_more() { mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -W "$1" -- "$current"); }
 _pptrain_folders() {
   compopt -o filenames 2>/dev/null
@@ -74,7 +80,8 @@ std::string zsh_values(const ManualOption& option) {
     case ValueKind::file: break;
   }
   const std::string extension = file_extension(option);
-  const std::string files = extension.empty() ? "_files" : fmt::format("_files -g \"*.{}\"", extension);
+  const std::string files =
+      extension.empty() ? "_files" : fmt::format("_files -g \"*.{}\"", extension);
   const std::string word = option_word(option);
   return word.empty() ? files : fmt::format("{{ compadd {}; {} }}", word, files);
 }
@@ -91,10 +98,12 @@ std::string zsh_text(const std::string& text) {
 
 std::string zsh_option(const ManualOption& option) {
   std::string text;
-  const std::string value = option.value.empty() ? "" : ":" + zsh_text(option.value) + ":" + zsh_values(option);
+  const std::string value =
+      option.value.empty() ? "" : ":" + zsh_text(option.value) + ":" + zsh_values(option);
   for (const std::string& name : option.names) {
     const std::string times = option.repeated ? "*" : "(" + join(option.names, " ") + ")";
-    text += fmt::format("        {} \\\n", quoted(times + name + "[" + zsh_text(option.description) + "]" + value));
+    text += fmt::format("        {} \\\n",
+                        quoted(times + name + "[" + zsh_text(option.description) + "]" + value));
   }
   return text;
 }
@@ -104,7 +113,8 @@ std::string zsh_command(const ManualCommand& command) {
   for (const ManualOption& option : command.options) text += zsh_option(option);
   for (const ManualOption& argument : command.arguments) {
     const std::string times = argument.repeated ? "*" : "";
-    text += fmt::format("        {} \\\n", quoted(times + ":" + zsh_text(argument.value) + ":" + zsh_values(argument)));
+    text += fmt::format("        {} \\\n", quoted(times + ":" + zsh_text(argument.value) + ":" +
+                                                  zsh_values(argument)));
   }
   return text + "        && return\n      ;;\n";
 }
@@ -133,7 +143,8 @@ std::string fish_option(const ManualOption& option, const std::string& condition
 std::string bash_completion(const Manual& manual) {
   std::vector<std::string> names;
   for (const ManualCommand& command : manual.commands) names.push_back(command.name);
-  std::string text = "# Completion of pptrain for bash, made from its command line.\n" + std::string(bash_helpers);
+  std::string text =
+      "# Completion of pptrain for bash, made from its command line.\n" + std::string(bash_helpers);
   text += fmt::format(R"(_pptrain() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}} command='' word
   COMPREPLY=()
@@ -157,16 +168,21 @@ std::string bash_completion(const Manual& manual) {
 }
 
 std::string zsh_completion(const Manual& manual) {
-  std::string text = "#compdef pptrain\n# Completion of pptrain for zsh, made from its command line.\n\n";
+  std::string text =
+      "#compdef pptrain\n# Completion of pptrain for zsh, made from its command line.\n\n";
   text += "_pptrain_first() {\n  local -a commands=(\n";
   for (const ManualCommand& command : manual.commands) {
     text += "    " + quoted(command.name + ":" + command.description) + "\n";
   }
   text += "  )\n  _describe command commands\n  _files -g '*.toml'\n}\n\n";
-  text += "_pptrain() {\n  local context state state_descr line\n  typeset -A opt_args\n  _arguments -s -C \\\n";
+  text +=
+      "_pptrain() {\n  local context state state_descr line\n  typeset -A opt_args\n  _arguments "
+      "-s -C \\\n";
   for (const ManualOption& option : manual.program.options) text += zsh_option(option);
   text += "        '1:command:_pptrain_first' '*:: :->arguments' && return\n";
-  text += "  local command=$words[1]\n  if [[ $command == *.* ]]; then command=train; fi\n  case $command in\n";
+  text +=
+      "  local command=$words[1]\n  if [[ $command == *.* ]]; then command=train; fi\n  case "
+      "$command in\n";
   for (const ManualCommand& command : manual.commands) text += zsh_command(command);
   return text + "  esac\n}\n\n_pptrain \"$@\"\n";
 }
@@ -192,14 +208,18 @@ function __pptrain_command
 end
 )",
                                  join(names, " "));
-  const auto within = [](const std::string& command) { return "test (__pptrain_command) = " + command; };
+  const auto within = [](const std::string& command) {
+    return "test (__pptrain_command) = " + command;
+  };
   for (const ManualCommand& command : manual.commands) {
-    text += fmt::format("complete -c pptrain -n {} -a {} -d {}\n", quoted(within("none")), command.name,
-                        quoted(command.description));
+    text += fmt::format("complete -c pptrain -n {} -a {} -d {}\n", quoted(within("none")),
+                        command.name, quoted(command.description));
   }
-  for (const ManualOption& option : manual.program.options) text += fish_option(option, within("none"));
+  for (const ManualOption& option : manual.program.options)
+    text += fish_option(option, within("none"));
   for (const ManualCommand& command : manual.commands) {
-    for (const ManualOption& option : command.options) text += fish_option(option, within(command.name));
+    for (const ManualOption& option : command.options)
+      text += fish_option(option, within(command.name));
   }
   return text;
 }

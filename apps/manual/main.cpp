@@ -16,7 +16,8 @@ void write(const std::filesystem::path& path, const std::string& text) {
 }
 
 /// Files below `folder` as they are below an installation's share/.
-void write_share(const pptrain::Manual& manual, const std::filesystem::path& folder, const std::string& date) {
+void write_share(const pptrain::Manual& manual, const std::filesystem::path& folder,
+                 const std::string& date) {
   const std::filesystem::path pages = folder / "man" / "man1";
   write(pages / "pptrain.1", man_page(manual, manual.program, date));
   for (const pptrain::ManualCommand& command : manual.commands) {
@@ -47,7 +48,8 @@ int main(int argc, char** argv) {
     std::cerr << "pptrain_manual: " << error.what() << "\n";
     return 1;
   }
-  std::cerr << "Usage: pptrain_manual share FOLDER YYYY-MM-DD  man pages and completions of shells\n"
-               "       pptrain_manual markdown                 the reference of the command line\n";
+  std::cerr
+      << "Usage: pptrain_manual share FOLDER YYYY-MM-DD  man pages and completions of shells\n"
+         "       pptrain_manual markdown                 the reference of the command line\n";
   return 2;
 }

@@ -28,7 +28,8 @@ std::string options_table(const std::string& title, const std::vector<ManualOpti
   for (const ManualOption& option : options) {
     std::string names = option.names.empty() ? shown_value(option) : join(option.names);
     if (!option.names.empty() && !option.value.empty()) names += " " + option.value;
-    text += fmt::format("| {} | {}{} |\n", code(names), cell(option.description), option.required ? " (required)" : "");
+    text += fmt::format("| {} | {}{} |\n", code(names), cell(option.description),
+                        option.required ? " (required)" : "");
   }
   return text + "\n";
 }
@@ -47,8 +48,9 @@ std::string command_section(const ManualCommand& command) {
 }  // namespace
 
 std::string markdown_reference(const Manual& manual) {
-  std::string text = fmt::format("# The command line\n\n{}\n\n    {}\n\n{}\n\n", manual.program.description,
-                                 manual.program.synopsis(), manual.program.details);
+  std::string text =
+      fmt::format("# The command line\n\n{}\n\n    {}\n\n{}\n\n", manual.program.description,
+                  manual.program.synopsis(), manual.program.details);
   text += options_table("option", manual.program.options) + "| exit code | |\n|---|---|\n";
   for (const ExitCodeMeaning& exit : exit_code_meanings()) {
     text += fmt::format("| {} | {} |\n", exit.code, cell(exit.meaning));

@@ -13,7 +13,8 @@ namespace {
 /// "2x dgx-h100, 1x t4": the nodes of a cluster as they are written on the command line.
 std::string nodes_text(const Cluster& cluster) {
   std::vector<std::string> parts;
-  for (const NodeGroup& group : cluster.groups) parts.push_back(fmt::format("{}x {}", group.count, group.kind));
+  for (const NodeGroup& group : cluster.groups)
+    parts.push_back(fmt::format("{}x {}", group.count, group.kind));
   return join(parts);
 }
 
@@ -22,7 +23,8 @@ std::string nodes_text(const Cluster& cluster) {
 void set_prices(const std::vector<std::string>& prices, Cluster& cluster) {
   for (const std::string& text : prices) {
     const NodePrice price = parse_node_price(text);
-    if (!set_node_price(cluster, price)) refuse_unknown_kind("--price " + text, price.name, priced_kinds(cluster));
+    if (!set_node_price(cluster, price))
+      refuse_unknown_kind("--price " + text, price.name, priced_kinds(cluster));
   }
 }
 

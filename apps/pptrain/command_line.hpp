@@ -31,11 +31,12 @@ const std::vector<std::string>& command_names();
 /// Accepts whole numbers of at least 1: how many of something there are, as steps or samples.
 CLI::Validator positive_count();
 
-/// A number of tokens, "1e12" or "300B" (K, M, B and T); nothing where the text is no positive number of that form.
+/// A number of tokens, "1e12" or "300B" (K, M, B and T); nothing where the text is no positive
+/// number of that form.
 std::optional<double> parse_tokens(const std::string& text);
 
-/// The command line of pptrain in CLI11's objects, filling `Options`: what --help, the man pages, the completions of
-/// shells and the documentation's reference are made from.
+/// The command line of pptrain in CLI11's objects, filling `Options`: what --help, the man pages,
+/// the completions of shells and the documentation's reference are made from.
 class CommandLine {
  public:
   /// `version` makes the text of --version.
@@ -46,7 +47,9 @@ class CommandLine {
   CLI::App& app() { return app_; }
   /// What is to be known of a subcommand beside its options.
   const std::string& details(const std::string& command) const { return details_.at(command); }
-  const std::vector<CommandExample>& examples(const std::string& command) const { return examples_.at(command); }
+  const std::vector<CommandExample>& examples(const std::string& command) const {
+    return examples_.at(command);
+  }
   /// The values that an option has; empty where it takes others.
   const std::vector<std::string>& choices(const CLI::Option* option) const;
 
@@ -55,7 +58,8 @@ class CommandLine {
 
  private:
   CLI::App* command(Command value, const std::string& name, const std::string& description);
-  void describe(CLI::App* sub, const std::string& details, const std::vector<CommandExample>& examples);
+  void describe(CLI::App* sub, const std::string& details,
+                const std::vector<CommandExample>& examples);
   void verbosity_flags(CLI::App* app);
   void overrides(CLI::App* sub);
   void format(CLI::App* sub, const std::vector<std::string>& names);

@@ -45,7 +45,8 @@ std::string read_file(const std::string& path) {
 
 bool is_cluster_file(const std::string& path) {
   const std::string text = "\n" + read_file(path);
-  return text.find("\n[[node]]") != std::string::npos || text.find("\n[[device]]") != std::string::npos;
+  return text.find("\n[[node]]") != std::string::npos ||
+         text.find("\n[[device]]") != std::string::npos;
 }
 
 std::string cluster_text(const Cluster& cluster, const std::string& format) {
@@ -54,8 +55,8 @@ std::string cluster_text(const Cluster& cluster, const std::string& format) {
   return describe_cluster(cluster);
 }
 
-/// What the command line or a configuration names: a cluster file, or nodes of the catalogue; "" for the machine
-/// itself.
+/// What the command line or a configuration names: a cluster file, or nodes of the catalogue; ""
+/// for the machine itself.
 std::string named_cluster(const Options& options) {
   if (options.input.empty()) return "";
   if (!means_cluster_file(options.input) || is_cluster_file(options.input)) return options.input;
@@ -65,8 +66,9 @@ std::string named_cluster(const Options& options) {
 
 void run_catalogue(const Options& options) {
   if (!options.input.empty() || options.format != "text") {
-    throw_bad_input({"command line: --list", "it stands alone", "all that is known by name is printed as text",
-                     options.input.empty() ? "leave --format out" : "leave " + options.input + " out"});
+    throw_bad_input(
+        {"command line: --list", "it stands alone", "all that is known by name is printed as text",
+         options.input.empty() ? "leave --format out" : "leave " + options.input + " out"});
   }
   deliver(describe_catalogue(verbosity() == Verbosity::verbose), options.output);
 }
@@ -90,21 +92,25 @@ void run_cluster(const Options& options) {
     return;
   }
   Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
-  const RankDevice device(MPI_COMM_WORLD, waiter, options.input.empty() ? Config() : read_config(options.input));
+  const RankDevice device(MPI_COMM_WORLD, waiter,
+                          options.input.empty() ? Config() : read_config(options.input));
   Machine machine = find_machine(MPI_COMM_WORLD, waiter, "discover", device);
   set_prices(options.prices, machine.cluster);
   if (rank_in(MPI_COMM_WORLD) != 0) return;
   const bool tells_gpus = format == "text" && !machine.gpus.empty();
-  deliver(cluster_text(machine.cluster, format) + (tells_gpus ? "\n" + machine.gpus : ""), options.output);
+  deliver(cluster_text(machine.cluster, format) + (tells_gpus ? "\n" + machine.gpus : ""),
+          options.output);
 }
 
 std::string validated_checkpoint(const std::string& path) {
   const CheckpointHead head = read_checkpoint_head(path);
   check_blocks(path, head);
   double elements = 0.0;
-  for (const CheckpointDataset& dataset : head.datasets) elements += static_cast<double>(dataset.num_elements());
-  return fmt::format("a checkpoint after {} steps, {} datasets of {}, values {}", head.state.step, head.datasets.size(),
-                     format_bytes(elements * sizeof(float)), values_digest(head));
+  for (const CheckpointDataset& dataset : head.datasets)
+    elements += static_cast<double>(dataset.num_elements());
+  return fmt::format("a checkpoint after {} steps, {} datasets of {}, values {}", head.state.step,
+                     head.datasets.size(), format_bytes(elements * sizeof(float)),
+                     values_digest(head));
 }
 
 void run_validate(const Options& options) {
@@ -129,7 +135,8 @@ void run_validate(const Options& options) {
   } else {
     throw_bad_input(
         {path, fmt::format("\"{}\" is no kind of file that this version checks", extension), "",
-         "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5 or a folder with config.json"});
+         "give a CONFIG.toml, CLUSTER.toml, PROFILE.json, PLAN.json, CHECKPOINT.h5 or a folder "
+         "with config.json"});
   }
   std::cout << path << ": valid, " << kind << "\n";
 }
@@ -139,15 +146,17 @@ void run_export(const Options& options) {
                           : options.weight_type == "fp16" ? WeightType::f16
                                                           : WeightType::f32;
   const ExportResult result = export_model({options.input, options.output, type});
-  std::cout << fmt::format("{}: a {} of {} parameters after step {}, in {}\n", options.output, result.family,
-                           result.parameters, result.step, options.weight_type);
+  std::cout << fmt::format("{}: a {} of {} parameters after step {}, in {}\n", options.output,
+                           result.family, result.parameters, result.step, options.weight_type);
 }
 
 void run_report(const Options& options) {
   const RunFolder run = read_run_folder(options.input);
-  const std::string output = options.output.empty() ? options.input + "/report.html" : options.output;
+  const std::string output =
+      options.output.empty() ? options.input + "/report.html" : options.output;
   deliver(report_page(report_document(run)), output);
-  if (!options.tensorboard.empty()) log_info("Wrote {}", write_tensorboard(run, options.tensorboard));
+  if (!options.tensorboard.empty())
+    log_info("Wrote {}", write_tensorboard(run, options.tensorboard));
   close_metrics(run);
 }
 

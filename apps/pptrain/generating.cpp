@@ -25,7 +25,8 @@ namespace {
 /// The text of a file without the line feed that editors put behind the last line.
 std::string prompt_in(const std::string& path) {
   if (std::filesystem::is_directory(path))
-    throw_bad_input({path, "this is a directory", "the prompt is a text file", "name the file in it"});
+    throw_bad_input(
+        {path, "this is a directory", "the prompt is a text file", "name the file in it"});
   std::string text = read_text(path, {path, "cannot be read", "", "check the path"});
   if (text.ends_with('\n')) text.pop_back();
   return text;
@@ -52,11 +53,13 @@ void refuse_plan_alone(const Options& options) {
 /// Needless options are mistakes of who wants something else.
 void check_sampling(const Options& options) {
   if (options.temperature > 0.0 || (options.top_k == 0 && options.top_p == 1.0)) return;
-  throw_bad_input({options.top_k > 0 ? "--top-k" : "--top-p", "changes nothing without --temperature",
-                   "without it the likeliest token is taken", "add --temperature 1, or leave it out"});
+  throw_bad_input(
+      {options.top_k > 0 ? "--top-k" : "--top-p", "changes nothing without --temperature",
+       "without it the likeliest token is taken", "add --temperature 1, or leave it out"});
 }
 
-GenerateResult generate_alone(const TextModel& text, const GenerateOptions& options, const SayText& say) {
+GenerateResult generate_alone(const TextModel& text, const GenerateOptions& options,
+                              const SayText& say) {
   const Kokkos::ScopeGuard kokkos;
   LonelyTeam alone(text.model.num_layers());
   return generate(text, options, alone, say);
@@ -67,8 +70,8 @@ TextDivision division_of(const std::string& plan, const Model& model, int num_ra
                       : first_replica_alone(read_plan(plan), model, num_ranks, plan);
 }
 
-GenerateResult generate_together(const TextModel& text, const std::string& plan, const GenerateOptions& options,
-                                 const SayText& say) {
+GenerateResult generate_together(const TextModel& text, const std::string& plan,
+                                 const GenerateOptions& options, const SayText& say) {
   const TextDivision division = division_of(plan, text.model, size_of(MPI_COMM_WORLD));
   tell_if_interrupted("while continuing a text");
   Waiter waiter = make_waiter(MPI_COMM_WORLD);
@@ -76,7 +79,8 @@ GenerateResult generate_together(const TextModel& text, const std::string& plan,
   waiter.listen(&alarm);
   MpiTextTeam team(MPI_COMM_WORLD, waiter, division);
   GenerateResult result;
-  fail_together(alarm, waiter.timeout_seconds(), [&] { result = generate(text, options, team, say); });
+  fail_together(alarm, waiter.timeout_seconds(),
+                [&] { result = generate(text, options, team, say); });
   return result;
 }
 
@@ -84,9 +88,11 @@ void report(const TextModel& text, const GenerateOptions& options, const Generat
   // Reading the prompt is no measure of what a token takes.
   const double seconds = std::max(result.seconds - result.prompt_seconds, 1e-9);
   const std::string speed =
-      result.tokens > 1 ? fmt::format(", {:.1f} tokens/s", static_cast<double>(result.tokens - 1) / seconds) : "";
-  log_info("{}: {} prompt + {} new tokens{}{}", text.description, options.prompt.size(), result.tokens,
-           result.ended ? ", ended by the model" : "", speed);
+      result.tokens > 1
+          ? fmt::format(", {:.1f} tokens/s", static_cast<double>(result.tokens - 1) / seconds)
+          : "";
+  log_info("{}: {} prompt + {} new tokens{}{}", text.description, options.prompt.size(),
+           result.tokens, result.ended ? ", ended by the model" : "", speed);
 }
 
 }  // namespace
@@ -95,7 +101,8 @@ void run_generate(const Options& options) {
   check_sampling(options);
   const bool alone = num_launched_ranks() == 1;
   if (alone) refuse_plan_alone(options);
-  const std::string prompt = options.prompt_file.empty() ? options.prompt : prompt_in(options.prompt_file);
+  const std::string prompt =
+      options.prompt_file.empty() ? options.prompt : prompt_in(options.prompt_file);
   const TextModel text = open_text_model(options.input, options.tokenizer);
   const GenerateOptions generation = generate_options(options, prompt_tokens(text, prompt));
   const bool prints = launched_rank().value_or(0) == 0;
@@ -105,12 +112,13 @@ void run_generate(const Options& options) {
     if (std::exchange(begins, false) && verbosity() != Verbosity::quiet) std::cout << prompt;
     std::cout << piece << std::flush;
   };
-  const GenerateResult result =
-      alone ? generate_alone(text, generation, say) : generate_together(text, options.plan, generation, say);
+  const GenerateResult result = alone ? generate_alone(text, generation, say)
+                                      : generate_together(text, options.plan, generation, say);
   if (!prints) return;
   std::cout << std::endl;
   if (!std::cout)
-    throw_runtime_failure({"standard output", "cannot be written", std::strerror(errno), "free some room"});
+    throw_runtime_failure(
+        {"standard output", "cannot be written", std::strerror(errno), "free some room"});
   report(text, generation, result);
 }
 

@@ -5,8 +5,8 @@
 
 namespace pptrain {
 
-/// How --help shows options: their value, and what they do in lines that fit a terminal of 80 columns. CLI11's own
-/// format has its checks and types between the two.
+/// How --help shows options: their value, and what they do in lines that fit a terminal of 80
+/// columns. CLI11's own format has its checks and types between the two.
 class HelpFormat : public CLI::Formatter {
  public:
   std::string make_option_opts(const CLI::Option* option) const override;

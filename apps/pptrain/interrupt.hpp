@@ -4,7 +4,8 @@
 
 namespace pptrain {
 
-/// While it lives the first Ctrl-C ends searches with the best so far; the second one does what it did before.
+/// While it lives the first Ctrl-C ends searches with the best so far; the second one does what it
+/// did before.
 class InterruptEndsSearch {
  public:
   InterruptEndsSearch();

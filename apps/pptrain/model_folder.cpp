@@ -48,13 +48,15 @@ std::string validated_model_folder(const std::string& path) {
   }
   // Weights are alike for samples of any length.
   const Model model = build_family(ConfigJson::read(folder), {1});
-  const bool has_weights = has_file(folder, single_weight_file) || has_file(folder, weight_index_file);
+  const bool has_weights =
+      has_file(folder, single_weight_file) || has_file(folder, weight_index_file);
   if (has_weights) ModelWeights(folder, model).check_values();
   const std::string tokenizer = has_file(folder, tokenizer_file)
                                     ? describe(read_tokenizer(folder + "/" + tokenizer_file, model))
                                     : "no tokenizer";
-  return fmt::format("a {} of {} layers and {} parameters, with {} and {}", model.name, model.num_layers(),
-                     model.num_parameters(), has_weights ? "weights" : "no weights", tokenizer);
+  return fmt::format("a {} of {} layers and {} parameters, with {} and {}", model.name,
+                     model.num_layers(), model.num_parameters(),
+                     has_weights ? "weights" : "no weights", tokenizer);
 }
 
 }  // namespace pptrain

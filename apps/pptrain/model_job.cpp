@@ -45,8 +45,8 @@ void check_alone(const Options& options) {
   }
   for (const char* key : {"model.from", "model.name"}) {
     if (!sets(options.overrides, key)) continue;
-    throw_bad_input({model_option, fmt::format("the model is named beside --set {}", key), "a job has one model",
-                     "leave one of them out"});
+    throw_bad_input({model_option, fmt::format("the model is named beside --set {}", key),
+                     "a job has one model", "leave one of them out"});
   }
 }
 
@@ -63,8 +63,10 @@ std::string folder_of(const std::string& file) {
 std::int64_t batch_of(const Options& options, const Config& config) {
   if (options.global_batch_size) return *options.global_batch_size;
   if (!options.plan.empty()) return read_plan(options.plan).samples_per_step();
-  if (config.places.contains("training.global_batch_size")) return config.training.global_batch_size;
-  throw_bad_input({model_option, "no global batch size", "config.json does not say how many samples a step has",
+  if (config.places.contains("training.global_batch_size"))
+    return config.training.global_batch_size;
+  throw_bad_input({model_option, "no global batch size",
+                   "config.json does not say how many samples a step has",
                    "add --global-batch-size N"});
 }
 
@@ -80,10 +82,13 @@ std::int64_t longest_sample(const ConfigJson& config) {
 std::string choose_tokens(const ConfigJson& json, Config& config) {
   config.places["training.sequence_length"] = model_option;
   const std::int64_t longest = longest_sample(json);
-  config.training.sequence_length = longest > 0 ? std::min(longest, most_default_tokens) : usual_tokens;
-  if (longest == 0) return fmt::format("{} tokens a sample, as config.json has no maximum", usual_tokens);
+  config.training.sequence_length =
+      longest > 0 ? std::min(longest, most_default_tokens) : usual_tokens;
+  if (longest == 0)
+    return fmt::format("{} tokens a sample, as config.json has no maximum", usual_tokens);
   if (longest > most_default_tokens)
-    return fmt::format("{} tokens a sample of the {} that config.json admits", most_default_tokens, longest);
+    return fmt::format("{} tokens a sample of the {} that config.json admits", most_default_tokens,
+                       longest);
   return fmt::format("{} tokens a sample, the most that config.json admits", longest);
 }
 
@@ -97,23 +102,27 @@ std::string choose_precision(const Cluster& cluster, Config& config) {
   for (const Precision precision : {Precision::bf16, Precision::fp16}) {
     if (!all_have(kinds, to_string(precision))) continue;
     config.training.precision = precision;
-    return to_string(precision) + (precision == Precision::bf16 ? "" : ", as not all devices have bf16");
+    return to_string(precision) +
+           (precision == Precision::bf16 ? "" : ", as not all devices have bf16");
   }
   config.training.precision = Precision::fp32;
   return "fp32, as the devices have no 16-bit precision in common";
 }
 
-/// Reads the model, so that what is wrong with its file is told with its name, and fills in what follows from it.
-void take_model(const Options& options, const std::string& file, Config& config, std::vector<std::string>& chosen) {
-  config.model.description =
-      read_text(file, {model_option, fmt::format("{} cannot be read", file),
-                       "it has to be a config.json, as Hugging Face's libraries write it, or a folder with one",
-                       "check the path"});
+/// Reads the model, so that what is wrong with its file is told with its name, and fills in what
+/// follows from it.
+void take_model(const Options& options, const std::string& file, Config& config,
+                std::vector<std::string>& chosen) {
+  config.model.description = read_text(
+      file,
+      {model_option, fmt::format("{} cannot be read", file),
+       "it has to be a config.json, as Hugging Face's libraries write it, or a folder with one",
+       "check the path"});
   const ConfigJson json = ConfigJson::parse(config.model.description, file);
   const bool reads_tokens = build_family(json, {1}).sample.tokens();
   if (!reads_tokens && options.sequence_length) {
-    throw_bad_input({"command line: --sequence-length", "the model reads no tokens", "its samples are images",
-                     "leave the option out"});
+    throw_bad_input({"command line: --sequence-length", "the model reads no tokens",
+                     "its samples are images", "leave the option out"});
   }
   if (reads_tokens && !config.places.contains("training.sequence_length"))
     chosen.push_back(choose_tokens(json, config));
@@ -127,7 +136,8 @@ void take_model(const Options& options, const std::string& file, Config& config,
 
 std::vector<std::string> short_settings(const Options& options) {
   std::vector<std::string> settings;
-  const auto add = [&](const std::string& option, const std::string& key, const std::string& value) {
+  const auto add = [&](const std::string& option, const std::string& key,
+                       const std::string& value) {
     if (sets(options.overrides, key)) {
       throw_bad_input({"command line: " + option, fmt::format("{} is set twice", key),
                        fmt::format("--set {} says it too", key), "leave one of them out"});
@@ -136,7 +146,8 @@ std::vector<std::string> short_settings(const Options& options) {
   };
   if (options.sequence_length)
     add("--sequence-length", "training.sequence_length", std::to_string(*options.sequence_length));
-  if (!options.plan_precision.empty()) add("--precision", "training.precision", options.plan_precision);
+  if (!options.plan_precision.empty())
+    add("--precision", "training.precision", options.plan_precision);
   if (!options.like.empty()) add("--like", "parallelism.like", options.like);
   return settings;
 }
@@ -152,7 +163,8 @@ Config begun_job(const Options& options, const std::string& file) {
   // The option's batch counts before the keys are checked, since a micro-batch has to divide it.
   if (options.global_batch_size)
     overrides.push_back(fmt::format("training.global_batch_size={}", *options.global_batch_size));
-  overrides.insert(overrides.end(), {"profile.analytic=true", "model.from=" + quote_toml(folder_of(file))});
+  overrides.insert(overrides.end(),
+                   {"profile.analytic=true", "model.from=" + quote_toml(folder_of(file))});
   Config config = parse_config("", "command line", "", overrides);
   config.places["model.from"] = model_option;
   if (!options.cluster.empty()) config.cluster.file = options.cluster;
@@ -172,7 +184,8 @@ Config model_job(const Options& options) {
   const std::string file = config_json_of(options.model);
   Config config = begun_job(options, file);
   if (ClusterConfig::is_discovered(config.cluster.file)) {
-    throw_bad_input({model_option, "no cluster to plan for", "computed times are of devices that are described",
+    throw_bad_input({model_option, "no cluster to plan for",
+                     "computed times are of devices that are described",
                      "add --cluster CLUSTER.toml, or for instance --cluster \"2x dgx-h100\""});
   }
   std::vector<std::string> chosen;

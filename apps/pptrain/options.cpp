@@ -22,7 +22,8 @@ std::string version_text() {
   const std::string gpu_build = cuda_build();
   text += "back ends: host" + (gpu_build.empty() ? "" : "; " + gpu_build) + "\n";
   const int gpus = num_gpus();
-  text += gpus > 0 ? "GPUs: " + std::to_string(gpus) : "GPUs: none, so the host is used (" + why_no_gpu() + ")";
+  text += gpus > 0 ? "GPUs: " + std::to_string(gpus)
+                   : "GPUs: none, so the host is used (" + why_no_gpu() + ")";
   return wrapped(text, screen_columns(), "  ");
 }
 
@@ -31,7 +32,8 @@ bool is_command(const std::string& name) {
   return std::find(commands.begin(), commands.end(), name) != commands.end();
 }
 
-/// Whether an argument that is no subcommand means a file: it looks like one, or there is something of the name.
+/// Whether an argument that is no subcommand means a file: it looks like one, or there is something
+/// of the name.
 bool means_file(const std::string& argument) {
   std::error_code ignored;
   return argument.find('.') != std::string::npos || std::filesystem::exists(argument, ignored);
@@ -40,7 +42,8 @@ bool means_file(const std::string& argument) {
 /// `pptrain x.toml` means `pptrain train x.toml`.
 std::vector<std::string> with_command(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto first = std::find_if(arguments.begin(), arguments.end(), [](const std::string& a) { return a[0] != '-'; });
+  const auto first = std::find_if(arguments.begin(), arguments.end(),
+                                  [](const std::string& a) { return a[0] != '-'; });
   const bool is_file = first != arguments.end() && !is_command(*first) && means_file(*first);
   if (is_file) arguments.insert(arguments.begin(), "train");
   return arguments;
@@ -64,13 +67,16 @@ std::string meant_setting(const std::string& option, const CLI::App& app) {
   return settings.empty() ? "" : "; did you mean `--set " + settings.front() + "=VALUE`?";
 }
 
-std::string meant(const std::string& name, const std::vector<std::string>& candidates, const std::string& in_front) {
+std::string meant(const std::string& name, const std::vector<std::string>& candidates,
+                  const std::string& in_front) {
   const std::string nearest = nearest_name(name, candidates);
   return nearest.empty() ? "" : "; did you mean `" + in_front + nearest + "`?";
 }
 
-/// What is wrong with the arguments, in more helpful words than CLI11's where it is a name that is not known.
-std::string problem(const CLI::ParseError& error, CommandLine& line, const std::vector<std::string>& arguments) {
+/// What is wrong with the arguments, in more helpful words than CLI11's where it is a name that is
+/// not known.
+std::string problem(const CLI::ParseError& error, CommandLine& line,
+                    const std::vector<std::string>& arguments) {
   const std::vector<std::string>& commands = command_names();
   const std::string first = arguments.empty() ? "" : arguments.front();
   const bool has_command = is_command(first);

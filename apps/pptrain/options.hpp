@@ -32,11 +32,13 @@ struct Options {
   std::string resume;                  ///< of `train`
   std::string cluster;                 ///< a file, or nodes of the catalogue
   bool catalogue = false;              ///< of `cluster`: show what is known by name
-  std::string model;  ///< of `plan` and `simulate`, like the next one: a folder with config.json, or that file
-  std::pair<std::string, std::string> from;  ///< of `profile`, like the next one: a planner, the path of its profiles
+  std::string model;  ///< of `plan` and `simulate`, like the next one: a folder with config.json,
+                      ///< or that file
+  std::pair<std::string, std::string> from;  ///< of `profile`, like the next one: a planner, the
+                                             ///< path of its profiles
   std::vector<std::string> devices;          ///< NAME, or the planner's NAME=NAME
   std::string plan_precision;                ///< "": as the configuration says
-  std::string like;                          ///< of `plan`, `sweep` and `simulate`; "": as the configuration says
+  std::string like;  ///< of `plan`, `sweep` and `simulate`; "": as the configuration says
   std::string profile;
   std::string planner;
   std::string plan;  ///< of `simulate`, like the next three, of `generate` and of `export-plan`
@@ -57,7 +59,8 @@ struct Options {
   bool no_special_tokens = false;
   bool skip_bad_lines = false;
   bool megatron = false;
-  std::optional<std::int64_t> sequence_length;  ///< of `tokenize`, like the next four, and of `plan` and `simulate`
+  std::optional<std::int64_t> sequence_length;  ///< of `tokenize`, like the next four, and of
+                                                ///< `plan` and `simulate`
   std::optional<std::int64_t> source_length;
   std::vector<std::string> pair_keys;
   std::vector<std::string> segment_keys;
@@ -78,9 +81,9 @@ struct Options {
   std::string precision = "fp32";
   std::vector<std::string> prices;  ///< NAME=AMOUNTCURRENCY, of `plan`, `sweep` and `cluster`
   std::optional<double> mtbf;       ///< of each node, seconds; of `plan` and `sweep`
-  std::vector<std::pair<std::string, int>>
-      node_counts;                    ///< of a kind of node, in place of the cluster's; set by `sweep`
-  std::vector<std::string> clusters;  ///< of `sweep`, like the next six
+  std::vector<std::pair<std::string, int>> node_counts;  ///< of a kind of node, in place of the
+                                                         ///< cluster's; set by `sweep`
+  std::vector<std::string> clusters;                     ///< of `sweep`, like the next six
   std::vector<std::string> swept_nodes;
   std::string swept_batches;
   std::string swept_precisions;

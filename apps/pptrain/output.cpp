@@ -29,14 +29,16 @@ void check_delivery(const std::string& path) {
     throw_bad_input({path, "cannot be written", "it is a directory", "name a file with -o"});
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ignored)) {
-    throw_bad_input({path, "cannot be written", folder.string() + " is no directory", "name another file with -o"});
+    throw_bad_input({path, "cannot be written", folder.string() + " is no directory",
+                     "name another file with -o"});
   }
 }
 
 void deliver(const std::string& text, const std::string& path) {
   if (path.empty()) {
     if (std::cout << text << std::flush) return;
-    throw_runtime_failure({"standard output", "cannot be written", std::strerror(errno), "write to a file with -o"});
+    throw_runtime_failure(
+        {"standard output", "cannot be written", std::strerror(errno), "write to a file with -o"});
   }
   check_delivery(path);
   // A file is replaced when all of it is there; what is no file, as /dev/null, is written to.
@@ -52,13 +54,15 @@ void deliver(const std::string& text, const std::string& path) {
 }
 
 std::string cluster_json(const Cluster& cluster) {
-  nlohmann::json json = {{"name", cluster.name}, {"devices", cluster.num_devices()}, {"nodes", cluster.num_nodes()}};
+  nlohmann::json json = {
+      {"name", cluster.name}, {"devices", cluster.num_devices()}, {"nodes", cluster.num_nodes()}};
   for (const DeviceKind& kind : cluster.device_kinds) {
-    json["device_kinds"].push_back({{"kind", kind.name},
-                                    {"memory_bytes", kind.whole_memory()},
-                                    {"reserve_bytes", kind.reserve ? nlohmann::json(*kind.reserve) : nlohmann::json()},
-                                    {"flop_per_second", kind.flops},
-                                    {"memory_bandwidth_bytes_per_second", kind.memory_bandwidth}});
+    json["device_kinds"].push_back(
+        {{"kind", kind.name},
+         {"memory_bytes", kind.whole_memory()},
+         {"reserve_bytes", kind.reserve ? nlohmann::json(*kind.reserve) : nlohmann::json()},
+         {"flop_per_second", kind.flops},
+         {"memory_bandwidth_bytes_per_second", kind.memory_bandwidth}});
   }
   for (const NodeGroup& group : cluster.groups) {
     json["node_groups"].push_back(
@@ -67,7 +71,8 @@ std::string cluster_json(const Cluster& cluster) {
          {"device_kind", group.device_kind},
          {"devices_per_node", group.num_devices},
          {"cores", group.cores},
-         {"core_seconds", {{"message", group.core_seconds.message}, {"wait", group.core_seconds.wait}}},
+         {"core_seconds",
+          {{"message", group.core_seconds.message}, {"wait", group.core_seconds.wait}}},
          {"core_pool", group.core_pool},
          {"hosts", group.hosts},
          {"link", json_of(group.link)},
@@ -80,7 +85,8 @@ std::string cluster_json(const Cluster& cluster) {
   }
   if (!cluster.currency.empty()) json["currency"] = cluster.currency;
   for (const Switch& s : cluster.switches) {
-    json["switches"].push_back({{"name", s.name}, {"parent", s.parent}, {"uplink", json_of(s.uplink)}});
+    json["switches"].push_back(
+        {{"name", s.name}, {"parent", s.parent}, {"uplink", json_of(s.uplink)}});
   }
   return json.dump(2) + "\n";
 }

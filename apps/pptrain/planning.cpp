@@ -48,9 +48,10 @@ Config planning_config(const Options& options) {
   overrides.insert(overrides.end(), settings.begin(), settings.end());
   if (!options.profile.empty()) overrides.push_back("profile.file=" + quote_toml(options.profile));
   if (options.analytic) overrides.emplace_back("profile.analytic=true");
-  Config config =
-      options.input.empty() ? parse_config("", "command line", "", overrides) : read_config(options.input, overrides);
-  if (!options.profile.empty()) config.profile.file = options.profile;  // not beside the configuration
+  Config config = options.input.empty() ? parse_config("", "command line", "", overrides)
+                                        : read_config(options.input, overrides);
+  if (!options.profile.empty())
+    config.profile.file = options.profile;  // not beside the configuration
   if (!options.cluster.empty()) config.cluster.file = options.cluster;
   return config;
 }
@@ -76,15 +77,19 @@ Profile planning_profile(const Options& options, const Config& config, const Clu
 }
 
 void take_context(const Plan& plan, const std::string& path, Config& config) {
-  if (config.places.contains("parallelism.context")) check_plan_context(plan, config.parallelism.context, path);
+  if (config.places.contains("parallelism.context"))
+    check_plan_context(plan, config.parallelism.context, path);
   config.parallelism.context = plan.context;
   if (plan.context == 1 || trainer_kind(config.parallelism.like) != nullptr) return;
   throw_bad_input({path,
-                   fmt::format("context = {}: so many replicas divide the positions of each sample", plan.context),
-                   "other trainers do that, and pptrain does not", "add --like, with the trainer that it is for"});
+                   fmt::format("context = {}: so many replicas divide the positions of each sample",
+                               plan.context),
+                   "other trainers do that, and pptrain does not",
+                   "add --like, with the trainer that it is for"});
 }
 
-std::vector<Tie> planned_ties(const Options& options, const Config& config, const Profile& profile) {
+std::vector<Tie> planned_ties(const Options& options, const Config& config,
+                              const Profile& profile) {
   const bool knows_layers = !options.input.empty() || !options.model.empty();
   return knows_layers ? ties_of(config, profile) : std::vector<Tie>();
 }
@@ -94,7 +99,8 @@ namespace {
 /// The cluster file of a command that looks at no machine.
 Cluster named_planning_cluster(const Config& config) {
   if (ClusterConfig::is_discovered(config.cluster.file)) {
-    throw_bad_input({config.source, "no cluster to take device rates from", "an analytic profile looks at no machine",
+    throw_bad_input({config.source, "no cluster to take device rates from",
+                     "an analytic profile looks at no machine",
                      "add --cluster CLUSTER.toml, or [cluster] file"});
   }
   return read_cluster(config.cluster.file);
@@ -105,8 +111,10 @@ std::string plan_text(const Config& config, const Plan& plan, const Instance& in
   std::string text = describe_plan(plan, instance.cluster) + describe_gradients(instance.profile);
   const TrainerKind* trainer = trainer_kind(config.parallelism.like);
   if (trainer != nullptr && config.parallelism.plan.empty())
-    text += fmt::format("  {} runs it: export-plan --for {} writes its files\n", trainer->title, trainer->name);
-  if (verbosity() == Verbosity::verbose) return text + describe_plan_in_full(plan, instance.cluster);
+    text += fmt::format("  {} runs it: export-plan --for {} writes its files\n", trainer->title,
+                        trainer->name);
+  if (verbosity() == Verbosity::verbose)
+    return text + describe_plan_in_full(plan, instance.cluster);
   return text + "  -v: every stage, the time by parts, why other planners are slower\n";
 }
 
@@ -122,17 +130,19 @@ void deliver_plan(const Options& options, const Config& config, const ModelWork&
 }
 
 /// Searches and prints the plan; with --correlation also how well closed forms rank plans.
-void deliver_search(const Options& options, const Config& config, const std::string& planner, const Instance& instance,
-                    const Restrictions& restrictions) {
+void deliver_search(const Options& options, const Config& config, const std::string& planner,
+                    const Instance& instance, const Restrictions& restrictions) {
   const ModelWork work = asked_work(options, config, instance.profile);
   const InterruptEndsSearch interrupt;
-  const SearchResult result = shown_search(planner, config, instance, restrictions, options.training_tokens);
+  const SearchResult result =
+      shown_search(planner, config, instance, restrictions, options.training_tokens);
   Plan plan = feasible_plan(result, planner, config, instance, restrictions);
   if (options.correlation) {
-    const std::string schedule =
-        schedule_kind(restrictions.schedule).planned_stage_by_stage ? restrictions.schedule : ScheduleChoice().name;
-    plan.rank_correlations =
-        correlate_with_simulator({instance, restrictions, schedule, Stop(config.planner.time_limit)});
+    const std::string schedule = schedule_kind(restrictions.schedule).planned_stage_by_stage
+                                     ? restrictions.schedule
+                                     : ScheduleChoice().name;
+    plan.rank_correlations = correlate_with_simulator(
+        {instance, restrictions, schedule, Stop(config.planner.time_limit)});
   }
   if (options.format == "text" && verbosity() == Verbosity::verbose && !result.grids.empty()) {
     deliver(describe_candidates(result, instance.cluster) + "\n", "");
@@ -170,9 +180,11 @@ PlanningJob planning_job(const Options& options) {
   Cluster cluster = planning_cluster(options, config);
   Profile profile = planning_profile(options, config, cluster);
   Restrictions restrictions = asked_restrictions(options, config);
-  const bool has_batch = options.global_batch_size || config.places.contains("training.global_batch_size");
+  const bool has_batch =
+      options.global_batch_size || config.places.contains("training.global_batch_size");
   if (options.input.empty() && options.model.empty() && !has_batch) {
-    throw_bad_input({"command line", "no global batch size", "it is not in the profile", "add --global-batch-size N"});
+    throw_bad_input({"command line", "no global batch size", "it is not in the profile",
+                     "add --global-batch-size N"});
   }
   std::vector<Tie> ties = planned_ties(options, config, profile);
   std::string planner = options.planner.empty() ? config.planner.name : options.planner;
@@ -189,10 +201,11 @@ void plan_from_files(const Options& options) {
   auto& [config, cluster, profile, restrictions, ties, planner] = job;
   const Instance instance = {profile, cluster, config.planned_batch_size(), ties};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
-  if (!options.calibrate.empty()) calibrate_times(options.calibrate, config, planner, restrictions, instance, profile);
+  if (!options.calibrate.empty())
+    calibrate_times(options.calibrate, config, planner, restrictions, instance, profile);
   if (!config.parallelism.plan.empty()) {
-    deliver_plan(options, config, asked_work(options, config, instance.profile), given_plan(config, instance),
-                 instance);
+    deliver_plan(options, config, asked_work(options, config, instance.profile),
+                 given_plan(config, instance), instance);
     return;
   }
   deliver_search(options, config, planner, instance, restrictions);
@@ -236,10 +249,12 @@ bool profiles_from_files(const Options& options) {
 
 Restrictions asked_restrictions(const Options& options, const Config& config) {
   Restrictions restrictions = restrictions_of(config);
-  if (options.micro_batch_size) restrictions.micro_batch_size = *options.micro_batch_size * restrictions.context;
+  if (options.micro_batch_size)
+    restrictions.micro_batch_size = *options.micro_batch_size * restrictions.context;
   if (auto rule = rule_of_trainer(config))
     restrictions = as_trainer_runs(std::move(restrictions), std::move(rule), config.source);
-  restrictions.threads = static_cast<int>(std::min<std::int64_t>(options.threads.value_or(0), usable_cores()));
+  restrictions.threads =
+      static_cast<int>(std::min<std::int64_t>(options.threads.value_or(0), usable_cores()));
   return restrictions;
 }
 
@@ -262,7 +277,8 @@ void run_profile(const Options& options) {
   }
   if (profiles_from_files(options)) {
     const Config config = planning_config(options);
-    deliver(write_profile(analytic_profile(config, named_planning_cluster(config))), options.output);
+    deliver(write_profile(analytic_profile(config, named_planning_cluster(config))),
+            options.output);
     return;
   }
   Waiter waiter = preparing_waiter(MPI_COMM_WORLD);
@@ -303,15 +319,17 @@ void run_plan(const Options& options) {
   const JobSetup setup = {MPI_COMM_WORLD, waiter, job, config, model, machine, device};
   const std::optional<Plan> named = named_plan(setup);
   const Profile profile = obtain_profile(setup, named);
-  const Instance instance = {profile, machine.cluster, config.planned_batch_size(), ties_of(config, profile)};
+  const Instance instance = {profile, machine.cluster, config.planned_batch_size(),
+                             ties_of(config, profile)};
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (rank_in(MPI_COMM_WORLD) != 0) return;
     if (named) {
-      deliver_plan(options, config, asked_work(options, config, instance.profile), given_plan(*named, config, instance),
-                   instance);
+      deliver_plan(options, config, asked_work(options, config, instance.profile),
+                   given_plan(*named, config, instance), instance);
       return;
     }
-    deliver_search(options, config, config.planner.name, instance, asked_restrictions(options, config));
+    deliver_search(options, config, config.planner.name, instance,
+                   asked_restrictions(options, config));
   });
 }
 
@@ -325,10 +343,13 @@ void check_named_files(const Config& config) {
   const Model model = build_model_of(config);
   if (config.data.has_training_data()) open_datasets(config, model);
   // Planning takes nothing but dimensions from the folder.
-  const bool starts_from_weights = !config.model.from.empty() && config.model.initial == InitialWeights::folder;
-  if (starts_from_weights && !names_files(config)) const ModelWeights weights(config.model.from, model);
+  const bool starts_from_weights =
+      !config.model.from.empty() && config.model.initial == InitialWeights::folder;
+  if (starts_from_weights && !names_files(config))
+    const ModelWeights weights(config.model.from, model);
   const SamplePrompts samples(config, model);
-  if (!config.model.initial_parameters.empty()) const ParameterFile file(config.model.initial_parameters);
+  if (!config.model.initial_parameters.empty())
+    const ParameterFile file(config.model.initial_parameters);
 }
 
 std::string validated_job(const std::string& path) {
@@ -340,11 +361,12 @@ std::string validated_job(const std::string& path) {
                        config.data.has_training_data() ? "" : ", without data to train on");
   }
   const auto [name, num_layers] = planned_model(config);
-  const std::string cluster = ClusterConfig::is_discovered(config.cluster.file)
-                                  ? "the cluster of --cluster"
-                                  : fmt::format("{} devices", read_cluster(config.cluster.file).num_devices());
-  return fmt::format("a planning job: {} with {} layers on {}, {} samples", name, num_layers, cluster,
-                     config.training.global_batch_size);
+  const std::string cluster =
+      ClusterConfig::is_discovered(config.cluster.file)
+          ? "the cluster of --cluster"
+          : fmt::format("{} devices", read_cluster(config.cluster.file).num_devices());
+  return fmt::format("a planning job: {} with {} layers on {}, {} samples", name, num_layers,
+                     cluster, config.training.global_batch_size);
 }
 
 }  // namespace pptrain

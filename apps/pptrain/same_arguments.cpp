@@ -20,9 +20,10 @@ void check_same_arguments(int argc, char** argv) {
   const std::string of_rank_0 = broadcast(MPI_COMM_WORLD, arguments, waiter);
   collectively(MPI_COMM_WORLD, waiter, [&] {
     if (arguments == of_rank_0) return;
-    throw_bad_input({"the command line",
-                     fmt::format("rank {} was started with \"{}\"", rank_in(MPI_COMM_WORLD), arguments),
-                     fmt::format("rank 0 with \"{}\"", of_rank_0), "start all ranks of a job alike"});
+    throw_bad_input(
+        {"the command line",
+         fmt::format("rank {} was started with \"{}\"", rank_in(MPI_COMM_WORLD), arguments),
+         fmt::format("rank 0 with \"{}\"", of_rank_0), "start all ranks of a job alike"});
   });
 }
 

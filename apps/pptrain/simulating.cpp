@@ -29,12 +29,15 @@ namespace {
 void warn_of_execution(const Plan& plan, const Profile& profile, const std::string& source) {
   if (!plan.predicted || plan.predicted->like == profile.like) return;
   const auto whose = [](const std::string& like) { return like.empty() ? "pptrain" : like; };
-  log_warning("{}: made for the execution of {}, and simulated as {} executes it; add --set profile.like={}", source,
-              whose(plan.predicted->like), whose(profile.like), whose(plan.predicted->like));
+  log_warning(
+      "{}: made for the execution of {}, and simulated as {} executes it; add --set "
+      "profile.like={}",
+      source, whose(plan.predicted->like), whose(profile.like), whose(plan.predicted->like));
 }
 
 /// The plan as it is to be simulated.
-Plan plan_to_simulate(const Options& options, Plan plan, const Profile& profile, const Cluster& cluster) {
+Plan plan_to_simulate(const Options& options, Plan plan, const Profile& profile,
+                      const Cluster& cluster) {
   std::string source = options.plan;
   warn_of_execution(plan, profile, source);
   if (!options.schedule.empty()) {
@@ -53,7 +56,8 @@ Programs programs_of(const Options& options, const Instance& instance, const Pla
   }
   const CompileOptions compile = {instance.ties, cheapest_forms(instance, plan)};
   Programs programs = compile_training(plan, read_orders(options.order, plan), compile);
-  if (const std::string violation = find_violation(plan, programs, instance.ties); !violation.empty()) {
+  if (const std::string violation = find_violation(plan, programs, instance.ties);
+      !violation.empty()) {
     throw_bad_input({options.order, "the order cannot be executed", violation,
                      "let every task come after those that it needs on other devices"});
   }
@@ -62,12 +66,15 @@ Programs programs_of(const Options& options, const Instance& instance, const Pla
 
 void warn_of_memory(const Simulation& simulation, const Cluster& cluster) {
   std::vector<double> need(static_cast<std::size_t>(cluster.num_devices()), 0.0);
-  for (const SimulatedDevice& device : simulation.devices) need[device.device.index()] = device.peak_bytes;
-  if (const std::string why_not = largest_overrun(cluster, need); !why_not.empty()) log_warning("{}", why_not);
+  for (const SimulatedDevice& device : simulation.devices)
+    need[device.device.index()] = device.peak_bytes;
+  if (const std::string why_not = largest_overrun(cluster, need); !why_not.empty())
+    log_warning("{}", why_not);
 }
 
 /// What is printed of a device behind its number.
-std::vector<std::string> device_cells(const SimulatedDevice& device, const Program& program, const Cluster& cluster) {
+std::vector<std::string> device_cells(const SimulatedDevice& device, const Program& program,
+                                      const Cluster& cluster) {
   return {cluster.kind_of(device.device).name,    std::to_string(program.stage.value),
           format_seconds(device.busy_seconds),    format_seconds(device.communication_seconds),
           format_seconds(device.idle_seconds),    format_bytes(device.peak_bytes),
@@ -76,19 +83,22 @@ std::vector<std::string> device_cells(const SimulatedDevice& device, const Progr
 }
 
 /// A row for each device; those of which it says the same share one.
-std::string device_table(const Simulation& simulation, const Programs& programs, const Cluster& cluster) {
+std::string device_table(const Simulation& simulation, const Programs& programs,
+                         const Cluster& cluster) {
   std::vector<std::pair<std::vector<int>, std::vector<std::string>>> alike;
   for (std::size_t d = 0; d < programs.size(); ++d) {
     const SimulatedDevice& device = simulation.devices[d];
     std::vector<std::string> cells = device_cells(device, programs[d], cluster);
-    const auto same = std::find_if(alike.begin(), alike.end(), [&](const auto& row) { return row.second == cells; });
+    const auto same = std::find_if(alike.begin(), alike.end(),
+                                   [&](const auto& row) { return row.second == cells; });
     if (same == alike.end()) {
       alike.push_back({{device.device.value}, std::move(cells)});
     } else {
       same->first.push_back(device.device.value);
     }
   }
-  Rows rows = {{"device", "kind", "stage", "compute", "communicate", "idle", "memory", "stored", "start", "end"}};
+  Rows rows = {{"device", "kind", "stage", "compute", "communicate", "idle", "memory", "stored",
+                "start", "end"}};
   for (const auto& [devices, cells] : alike) {
     rows.push_back({ranges(devices)});
     rows.back().insert(rows.back().end(), cells.begin(), cells.end());
@@ -98,26 +108,30 @@ std::string device_table(const Simulation& simulation, const Programs& programs,
   return align(std::move(rows), {start, end});
 }
 
-/// Makespan and prediction, which differ where devices share cores: each has one of its own in the simulator.
+/// Makespan and prediction, which differ where devices share cores: each has one of its own in the
+/// simulator.
 void add_iteration(Rows& rows, const Simulation& simulation, double core_limit_seconds) {
   const double makespan = simulation.makespan_seconds;
   const double bubble = simulation.bubble_fraction();
-  rows.push_back({"makespan", fmt::format("{}, {}", format_seconds(makespan), computing_text(bubble))});
-  if (core_limit_seconds <= makespan) return;
   rows.push_back(
-      {"with shared cores", fmt::format("{}, {}", format_seconds(core_limit_seconds),
-                                        computing_text(stretched_bubble(bubble, makespan, core_limit_seconds)))});
+      {"makespan", fmt::format("{}, {}", format_seconds(makespan), computing_text(bubble))});
+  if (core_limit_seconds <= makespan) return;
+  rows.push_back({"with shared cores", fmt::format("{}, {}", format_seconds(core_limit_seconds),
+                                                   computing_text(stretched_bubble(
+                                                       bubble, makespan, core_limit_seconds)))});
 }
 
-std::string simulation_text(const Simulation& simulation, const Instance& instance, const Plan& plan,
-                            const Programs& programs, const Comparison& comparison, const std::string& order) {
+std::string simulation_text(const Simulation& simulation, const Instance& instance,
+                            const Plan& plan, const Programs& programs,
+                            const Comparison& comparison, const std::string& order) {
   Rows rows;
   add_iteration(rows, simulation, core_limit_seconds(instance, plan));
   for (const auto& [name, seconds] : comparison.estimates)
     rows.push_back({name == "amp" ? "AMP's formula" : "DAPPLE's formula", format_seconds(seconds)});
   rows.push_back({"lower bound", format_seconds(comparison.lower_bound_seconds)});
-  const std::string head = fmt::format("{}, {} with {} micro-batches of {} samples, {}", plan.model, plan.shape(),
-                                       plan.micro_batches, plan.samples_per_micro_batch(), order);
+  const std::string head =
+      fmt::format("{}, {} with {} micro-batches of {} samples, {}", plan.model, plan.shape(),
+                  plan.micro_batches, plan.samples_per_micro_batch(), order);
   std::string text = wrapped(head, screen_columns(), "  ") + "\n";
   text += align(rows) + "\n" + device_table(simulation, programs, instance.cluster);
   const std::string picture = pipeline_picture(simulation, programs);
@@ -131,14 +145,15 @@ void run_simulate(const Options& options) {
   const Plan named = read_plan(options.plan);
   take_context(named, options.plan, config);
   if (!names_files(config) || !names_model(options, config)) {
-    throw_bad_input({options.input.empty() ? "command line" : options.input, "nothing to simulate the plan on",
-                     "a simulation looks at no machine",
+    throw_bad_input({options.input.empty() ? "command line" : options.input,
+                     "nothing to simulate the plan on", "a simulation looks at no machine",
                      "add --cluster and --profile or --model, or name both in CONFIG.toml"});
   }
   const Cluster cluster = planning_cluster(options, config);
   const Profile profile = planning_profile(options, config, cluster);
   const Plan plan = plan_to_simulate(options, named, profile, cluster);
-  const Instance instance = {profile, cluster, plan.global_batch_size, planned_ties(options, config, profile)};
+  const Instance instance = {profile, cluster, plan.global_batch_size,
+                             planned_ties(options, config, profile)};
   check_instance(instance, config.profile.file.empty() ? config.source : config.profile.file);
   const Programs programs = programs_of(options, instance, plan);
   const Simulation simulation = simulate(instance, plan, programs, {Recording::events});
@@ -146,9 +161,11 @@ void run_simulate(const Options& options) {
   warn_of_memory(simulation, cluster);
   const double bound = lower_bound_seconds(instance);
   const Comparison comparison = {predict(instance, plan, bound).estimates, bound};
-  const std::string order = options.order.empty() ? plan.schedule.name : "in the order of " + options.order;
-  deliver(options.format == "json" ? simulation_json(simulation, programs, comparison)
-                                   : simulation_text(simulation, instance, plan, programs, comparison, order),
+  const std::string order =
+      options.order.empty() ? plan.schedule.name : "in the order of " + options.order;
+  deliver(options.format == "json"
+              ? simulation_json(simulation, programs, comparison)
+              : simulation_text(simulation, instance, plan, programs, comparison, order),
           "");
 }
 

@@ -33,8 +33,10 @@ void check_batches(const std::vector<std::string>& values) {
   for (const std::string& value : values) {
     const double number = value_number(value);
     if (number >= 1.0 && number == std::floor(number) && number < 2147483648.0) continue;
-    throw_bad_input({"command line: --global-batch-size", fmt::format("\"{}\" is no number of samples", shown(value)),
-                     "it is no whole number of at least 1", "write for instance --global-batch-size 64,128"});
+    throw_bad_input({"command line: --global-batch-size",
+                     fmt::format("\"{}\" is no number of samples", shown(value)),
+                     "it is no whole number of at least 1",
+                     "write for instance --global-batch-size 64,128"});
   }
 }
 
@@ -42,7 +44,8 @@ void check_precisions(const std::vector<std::string>& values) {
   const std::vector<std::string> known = {"fp32", "bf16", "fp16"};
   for (const std::string& value : values) {
     if (std::find(known.begin(), known.end(), value) != known.end()) continue;
-    throw_bad_input({"command line: --precision", fmt::format("unknown precision \"{}\"", shown(value)),
+    throw_bad_input({"command line: --precision",
+                     fmt::format("unknown precision \"{}\"", shown(value)),
                      "known are " + join(known), "write for instance --precision bf16,fp32"});
   }
 }
@@ -55,7 +58,8 @@ std::vector<Cluster> swept_clusters(const Options& options) {
   Options without_values = options;
   without_values.overrides.clear();
   const Config config = planning_config(without_values);
-  if (!ClusterConfig::is_discovered(config.cluster.file)) clusters.push_back(read_cluster(config.cluster.file));
+  if (!ClusterConfig::is_discovered(config.cluster.file))
+    clusters.push_back(read_cluster(config.cluster.file));
   return clusters;
 }
 
@@ -66,14 +70,16 @@ std::vector<std::string> kinds_of(const std::vector<Cluster>& clusters, bool dev
     for (const std::string& kind : priced_kinds(cluster)) {
       const bool is_node = std::any_of(cluster.groups.begin(), cluster.groups.end(),
                                        [&](const NodeGroup& group) { return group.kind == kind; });
-      if ((is_node || devices) && std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+      if ((is_node || devices) && std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
+        kinds.push_back(kind);
     }
   }
   return kinds;
 }
 
 /// The kind of node that a name means on one of the clusters.
-std::string swept_kind(const std::string& text, const std::string& name, const std::vector<Cluster>& clusters) {
+std::string swept_kind(const std::string& text, const std::string& name,
+                       const std::vector<Cluster>& clusters) {
   const std::vector<std::string> kinds = kinds_of(clusters, false);
   for (const std::string& kind : kinds) {
     if (means_node_kind(name, kind)) return kind;
@@ -86,7 +92,8 @@ std::vector<SweepAxis> nodes_axes(const Options& options, const std::vector<Clus
   for (const std::string& text : options.swept_nodes) {
     const KeyValues given = key_values(text, "--nodes", "dgx-h100=1..8");
     const std::string kind = swept_kind(text, given.key, clusters);
-    axes.push_back({Kind::nodes, kind, kind, node_counts(given.values, "command line: --nodes " + shown(text))});
+    axes.push_back({Kind::nodes, kind, kind,
+                    node_counts(given.values, "command line: --nodes " + shown(text))});
   }
   return axes;
 }
@@ -109,7 +116,8 @@ std::vector<SweepAxis> price_axes(const Options& options, const std::vector<Clus
     std::vector<std::string> prices;
     const std::string list = equals == std::string::npos ? "" : text.substr(equals + 1);
     for (const std::string& price : listed_values(list, "command line: --price " + shown(text))) {
-      const NodePrice read = parse_node_price(equals == std::string::npos ? text : name + "=" + price);
+      const NodePrice read =
+          parse_node_price(equals == std::string::npos ? text : name + "=" + price);
       const auto has = [&](Cluster cluster) { return set_node_price(cluster, read); };
       if (std::none_of(clusters.begin(), clusters.end(), has)) {
         refuse_unknown_kind("--price " + text, name, kinds_of(clusters, true));
@@ -121,16 +129,19 @@ std::vector<SweepAxis> price_axes(const Options& options, const std::vector<Clus
   return axes;
 }
 
-/// What the command line varies, or holds at one value: clusters, nodes, batches, precisions, other keys, prices.
+/// What the command line varies, or holds at one value: clusters, nodes, batches, precisions, other
+/// keys, prices.
 std::vector<SweepAxis> axes_of(const Options& options) {
   const std::vector<Cluster> clusters = swept_clusters(options);
   std::vector<SweepAxis> axes;
-  const auto append = [&](std::vector<SweepAxis> more) { axes.insert(axes.end(), more.begin(), more.end()); };
+  const auto append = [&](std::vector<SweepAxis> more) {
+    axes.insert(axes.end(), more.begin(), more.end());
+  };
   if (!options.clusters.empty()) axes.push_back({Kind::cluster, "cluster", "", options.clusters});
   append(nodes_axes(options, clusters));
   if (!options.swept_batches.empty()) {
-    axes.push_back(
-        {Kind::batch, "batch", "", listed_values(options.swept_batches, "command line: --global-batch-size")});
+    axes.push_back({Kind::batch, "batch", "",
+                    listed_values(options.swept_batches, "command line: --global-batch-size")});
     check_batches(axes.back().values);
   }
   if (!options.swept_precisions.empty()) {
@@ -144,7 +155,8 @@ std::vector<SweepAxis> axes_of(const Options& options) {
 }
 
 /// The command line of a point, as `pptrain plan` would have it.
-Options options_of(const Options& options, const std::vector<SweepAxis>& axes, const std::vector<std::string>& values) {
+Options options_of(const Options& options, const std::vector<SweepAxis>& axes,
+                   const std::vector<std::string>& values) {
   Options point = options;
   point.overrides.clear();
   point.prices.clear();
@@ -153,7 +165,9 @@ Options options_of(const Options& options, const std::vector<SweepAxis>& axes, c
     switch (axes[a].kind) {
       case Kind::cluster: point.cluster = values[a]; break;
       case Kind::nodes: point.node_counts.emplace_back(axes[a].key, std::stoi(values[a])); break;
-      case Kind::batch: point.global_batch_size = static_cast<std::int64_t>(value_number(values[a])); break;
+      case Kind::batch:
+        point.global_batch_size = static_cast<std::int64_t>(value_number(values[a]));
+        break;
       case Kind::setting: point.overrides.push_back(axes[a].key + "=" + values[a]); break;
       case Kind::price: point.prices.push_back(axes[a].key + "=" + values[a]); break;
     }
@@ -163,20 +177,25 @@ Options options_of(const Options& options, const std::vector<SweepAxis>& axes, c
 
 /// The point's cluster as it is named, before its numbers of nodes are set.
 Cluster cluster_by_name(const Options& options) {
-  return read_cluster(options.cluster.empty() ? planning_config(options).cluster.file : options.cluster);
+  return read_cluster(options.cluster.empty() ? planning_config(options).cluster.file
+                                              : options.cluster);
 }
 
 /// Whether an axis says something of a cluster: of nodes and prices, whether it has that kind.
 bool concerns(const SweepAxis& axis, const std::string& value, Cluster cluster) {
-  if (axis.kind == Kind::price) return set_node_price(cluster, parse_node_price(axis.key + "=" + value));
-  return axis.kind != Kind::nodes || std::any_of(cluster.groups.begin(), cluster.groups.end(),
-                                                 [&](const NodeGroup& group) { return group.kind == axis.key; });
+  if (axis.kind == Kind::price)
+    return set_node_price(cluster, parse_node_price(axis.key + "=" + value));
+  return axis.kind != Kind::nodes ||
+         std::any_of(cluster.groups.begin(), cluster.groups.end(),
+                     [&](const NodeGroup& group) { return group.kind == axis.key; });
 }
 
 /// Whether a point leaves any node of its cluster.
 bool has_nodes(const Options& point, const Cluster& cluster) {
   return std::any_of(cluster.groups.begin(), cluster.groups.end(), [&](const NodeGroup& group) {
-    const auto is_taken_out = [&](const auto& count) { return count.first == group.kind && count.second == 0; };
+    const auto is_taken_out = [&](const auto& count) {
+      return count.first == group.kind && count.second == 0;
+    };
     return std::none_of(point.node_counts.begin(), point.node_counts.end(), is_taken_out);
   });
 }
@@ -198,8 +217,8 @@ SweepPoint point_of(const Options& options, const std::vector<std::string>& valu
   PlanningJob job = planning_job(options);
   asked_work(options, job.config, job.profile);
   if (!job.config.parallelism.plan.empty()) {
-    throw_bad_input({job.config.where("parallelism.plan"), "a sweep of a plan that is given", "a sweep searches plans",
-                     "leave plan out, or use `pptrain plan` for it"});
+    throw_bad_input({job.config.where("parallelism.plan"), "a sweep of a plan that is given",
+                     "a sweep searches plans", "leave plan out, or use `pptrain plan` for it"});
   }
   return {values,
           std::move(job.config),
@@ -211,8 +230,10 @@ SweepPoint point_of(const Options& options, const std::vector<std::string>& valu
           options.training_tokens};
 }
 
-/// A point whose values contradict each other, as a micro-batch that does not divide the batch, has the reason.
-SweepPoint point_or_refusal(const Options& options, const std::vector<std::string>& values, const Cluster& cluster) {
+/// A point whose values contradict each other, as a micro-batch that does not divide the batch, has
+/// the reason.
+SweepPoint point_or_refusal(const Options& options, const std::vector<std::string>& values,
+                            const Cluster& cluster) {
   try {
     return point_of(options, values);
   } catch (const Error& error) {
@@ -246,7 +267,8 @@ std::vector<SweepPoint> points_of(const Options& options, const std::vector<Swee
   return points;
 }
 
-/// The first point that can be planned; where there is none the first one's reason is thrown as bad input.
+/// The first point that can be planned; where there is none the first one's reason is thrown as bad
+/// input.
 const SweepPoint& first_planned(const std::vector<SweepPoint>& points) {
   for (const SweepPoint& point : points) {
     if (point.refusal.empty()) return point;
@@ -258,11 +280,12 @@ const SweepPoint& first_planned(const std::vector<SweepPoint>& points) {
 void check_found(const Sweep& sweep) {
   if (sweep.has_plans()) return;
   const SweepRow& first = sweep.rows.front();
-  const bool refused =
-      std::all_of(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow& row) { return row.is_refused; });
+  const bool refused = std::all_of(sweep.rows.begin(), sweep.rows.end(),
+                                   [](const SweepRow& row) { return row.is_refused; });
   if (refused) throw Error(ExitCode::bad_input, first.why_not);
-  throw_no_feasible_plan({"sweep", fmt::format("no plan fits at any of {} points", sweep.rows.size()), first.why_not,
-                          "use more or larger devices, a smaller model or a smaller batch"});
+  throw_no_feasible_plan(
+      {"sweep", fmt::format("no plan fits at any of {} points", sweep.rows.size()), first.why_not,
+       "use more or larger devices, a smaller model or a smaller batch"});
 }
 
 void check_files(const Options& options) {
@@ -277,8 +300,8 @@ void run_sweep(const Options& options) {
   const std::vector<SweepPoint> points = points_of(options, axes);
   const SweepPoint& first = first_planned(points);
   check_planner_name(first.planner, first.config.source);
-  const int threads =
-      static_cast<int>(std::min<std::int64_t>(options.threads.value_or(usable_cores()), usable_cores()));
+  const int threads = static_cast<int>(
+      std::min<std::int64_t>(options.threads.value_or(usable_cores()), usable_cores()));
   const InterruptEndsSearch interrupt;
   Sweep sweep;
   {
@@ -291,7 +314,8 @@ void run_sweep(const Options& options) {
   check_found(sweep);
   if (!options.json.empty()) deliver(sweep_json(sweep), options.json);
   if (!options.csv.empty()) deliver(sweep_csv(sweep), options.csv);
-  if (!options.report.empty()) deliver(sweep_page(nlohmann::json::parse(sweep_json(sweep))), options.report);
+  if (!options.report.empty())
+    deliver(sweep_page(nlohmann::json::parse(sweep_json(sweep))), options.report);
   deliver(sweep_text(sweep), "");
 }
 

@@ -14,7 +14,8 @@
 namespace pptrain {
 namespace {
 
-/// Shows on a terminal how far the work is, once it takes longer than a person waits without a word.
+/// Shows on a terminal how far the work is, once it takes longer than a person waits without a
+/// word.
 class TokenizeDisplay {
  public:
   ~TokenizeDisplay() { clear_rewritten_line(); }
@@ -25,14 +26,16 @@ class TokenizeDisplay {
     const double seconds = now - start_;
     if (seconds < silent_seconds || now - shown_ < period_seconds) return;
     shown_ = now;
-    const double share = static_cast<double>(progress.bytes_done) / static_cast<double>(progress.bytes);
-    rewrite_line(progress_line(
-        screen_, share,
-        fmt::format("{} of {}  {} tokens  {} tokens/s  {} left", format_bytes(static_cast<double>(progress.bytes_done)),
-                    format_bytes(static_cast<double>(progress.bytes)),
-                    format_count(static_cast<double>(progress.num_tokens)),
-                    format_count(static_cast<double>(progress.num_tokens) / seconds),
-                    format_duration(seconds * (1.0 - share) / share))));
+    const double share =
+        static_cast<double>(progress.bytes_done) / static_cast<double>(progress.bytes);
+    rewrite_line(
+        progress_line(screen_, share,
+                      fmt::format("{} of {}  {} tokens  {} tokens/s  {} left",
+                                  format_bytes(static_cast<double>(progress.bytes_done)),
+                                  format_bytes(static_cast<double>(progress.bytes)),
+                                  format_count(static_cast<double>(progress.num_tokens)),
+                                  format_count(static_cast<double>(progress.num_tokens) / seconds),
+                                  format_duration(seconds * (1.0 - share) / share))));
   }
 
  private:
@@ -78,18 +81,21 @@ void run_tokenize(const Options& options) {
     result = options.sequence_length ? tokenize_samples(tokenize) : tokenize_files(tokenize);
   }
   if (const BadLines& bad = result.bad_lines; bad.count > 0)
-    log_warning("{} bad line{} left out; the first: {}", bad.count, bad.count == 1 ? " is" : "s are", bad.first);
+    log_warning("{} bad line{} left out; the first: {}", bad.count,
+                bad.count == 1 ? " is" : "s are", bad.first);
   std::string text = options.output + ": ";
   if (options.sequence_length) {
     text += fmt::format("{} samples of {} tokens", result.num_samples, result.num_tokens);
     if (result.num_cut > 0) text += fmt::format(" ({} texts are cut)", result.num_cut);
   } else if (!options.tokenizer.empty()) {
-    text += fmt::format("{} tokens of {} bits in {} document{}", result.num_tokens, 8 * result.token_bytes,
-                        result.num_documents, result.num_documents == 1 ? "" : "s");
+    text += fmt::format("{} tokens of {} bits in {} document{}", result.num_tokens,
+                        8 * result.token_bytes, result.num_documents,
+                        result.num_documents == 1 ? "" : "s");
     if (!result.index_path.empty()) text += fmt::format(" (index: {})", result.index_path);
   } else {
     text += fmt::format("{} tokens", result.num_tokens);
-    if (!result.tokenizer_path.empty()) text += fmt::format(" (tokenizer: {})", result.tokenizer_path);
+    if (!result.tokenizer_path.empty())
+      text += fmt::format(" (tokenizer: {})", result.tokenizer_path);
   }
   std::cout << text << fmt::format(", vocabulary_size = {}\n", result.vocabulary_size);
 }

@@ -28,8 +28,9 @@ std::string device_rows() {
                         number(device.kind.memory, 1e9), number(device.kind.memory_bandwidth, 1e9));
     for (const char* precision : {"fp32", "tf32", "bf16", "fp16", "fp8"})
       text += fmt::format(" {} |", rate(device.kind, precision));
-    text += fmt::format(" {}, {} | {} | {} | {} |\n", device.link_name, number(device.link.bandwidth, 1e9),
-                        number(device.host_link.bandwidth, 1e9), number(device.watts, 1.0), device.source);
+    text += fmt::format(" {}, {} | {} | {} | {} |\n", device.link_name,
+                        number(device.link.bandwidth, 1e9), number(device.host_link.bandwidth, 1e9),
+                        number(device.watts, 1.0), device.source);
   }
   return text;
 }
@@ -37,8 +38,9 @@ std::string device_rows() {
 std::string node_rows() {
   std::string text;
   for (const CatalogueNode& node : node_catalogue()) {
-    text += fmt::format("| `{}`{} | {} x `{}` | {} | {} | {} |\n", node.name, other_names(node.aliases),
-                        node.num_devices, node.device, number(node.uplink.bandwidth, 1e9), node.network, node.source);
+    text += fmt::format("| `{}`{} | {} x `{}` | {} | {} | {} |\n", node.name,
+                        other_names(node.aliases), node.num_devices, node.device,
+                        number(node.uplink.bandwidth, 1e9), node.network, node.source);
   }
   return text;
 }
@@ -47,18 +49,25 @@ std::string node_rows() {
 
 std::string catalogue_page() {
   return page_head("The catalogue",
-                   "Kinds of device and of node that are known by name: as `kind` of a `[[device]]`, and in `--cluster "
-                   "\"2x dgx-h100, 1x 4x l40s\"`\n([what the figures mean](../planning.md#without-files)). Case does "
-                   "not count, nor `_` for `-`, nor a maker's name in front, so that the\nnames of `nvidia-smi` count "
+                   "Kinds of device and of node that are known by name: as `kind` of a "
+                   "`[[device]]`, and in `--cluster "
+                   "\"2x dgx-h100, 1x 4x l40s\"`\n([what the figures "
+                   "mean](../planning.md#without-files)). Case does "
+                   "not count, nor `_` for `-`, nor a maker's name in front, so that the\nnames of "
+                   "`nvidia-smi` count "
                    "too.") +
-         "\n## Devices\n\nMemory in GB and its bandwidth in GB/s; dense rates in TFLOP/s, of matrix units but for "
+         "\n## Devices\n\nMemory in GB and its bandwidth in GB/s; dense rates in TFLOP/s, of "
+         "matrix units but for "
          "fp32, "
-         "summed in fp32; links in GB/s, one way,\nbetween two devices of a node and to the host; the most power in "
+         "summed in fp32; links in GB/s, one way,\nbetween two devices of a node and to the host; "
+         "the most power in "
          "W. Where a sheet quotes rates with sparsity alone, half of\nthem are here.\n\n"
-         "| kind | memory | bandwidth | fp32 | tf32 | bf16 | fp16 | fp8 | link | host | power | source |\n"
+         "| kind | memory | bandwidth | fp32 | tf32 | bf16 | fp16 | fp8 | link | host | power | "
+         "source |\n"
          "|---|---|---|---|---|---|---|---|---|---|---|---|\n" +
          device_rows() +
-         "\n## Nodes\n\nThe uplink is what all network cards that carry messages between devices carry together, in "
+         "\n## Nodes\n\nThe uplink is what all network cards that carry messages between devices "
+         "carry together, in "
          "GB/s, one way.\n\n"
          "| node | devices | uplink | network | source |\n|---|---|---|---|---|\n" +
          node_rows();

@@ -15,7 +15,9 @@
 namespace pptrain {
 namespace {
 
-std::string limits(const Range& range) { return std::isfinite(range.least) ? ", " + range.describe() : ""; }
+std::string limits(const Range& range) {
+  return std::isfinite(range.least) ? ", " + range.describe() : "";
+}
 
 const std::string interval_type = "`[first, last + 1]`";
 
@@ -41,18 +43,25 @@ class Describer : public KeyVisitor {
     add(key, "path or array of paths" + or_keyword(keyword));
   }
   void flag(const Key& key, bool&) override { add(key, "`true` or `false`"); }
-  void flag_or_auto(const Key& key, AutoFlag&) override { add(key, "`true`, `false` or `\"auto\"`"); }
+  void flag_or_auto(const Key& key, AutoFlag&) override {
+    add(key, "`true`, `false` or `\"auto\"`");
+  }
   void integers(const Key& key, std::vector<std::int64_t>&, const Range& range) override {
     add(key, "array of integers" + limits(range));
   }
-  void integer(const Key& key, std::int64_t&, const Range& range) override { add(key, "integer" + limits(range)); }
+  void integer(const Key& key, std::int64_t&, const Range& range) override {
+    add(key, "integer" + limits(range));
+  }
   void integer_or_auto(const Key& key, AutoInt&, const Range& range) override {
     add(key, "integer" + limits(range) + ", or `\"auto\"`");
   }
-  void number_or(const Key& key, std::optional<double>&, const std::string& keyword, const Range& range) override {
+  void number_or(const Key& key, std::optional<double>&, const std::string& keyword,
+                 const Range& range) override {
     add(key, "number" + limits(range) + or_keyword(keyword));
   }
-  void number(const Key& key, double&, const Range& range) override { add(key, "number" + limits(range)); }
+  void number(const Key& key, double&, const Range& range) override {
+    add(key, "number" + limits(range));
+  }
   void seconds(const Key& key, double&, const Range& range) override {
     add(key, "time with unit, or seconds" + limits(range));
   }
@@ -73,7 +82,9 @@ class Describer : public KeyVisitor {
   void end_element() override {}
 
  private:
-  static std::string or_keyword(const std::string& keyword) { return keyword.empty() ? "" : ", or " + quoted(keyword); }
+  static std::string or_keyword(const std::string& keyword) {
+    return keyword.empty() ? "" : ", or " + quoted(keyword);
+  }
   void add(const Key& key, const std::string& type) {
     tables.back().keys.push_back({key.name, type, "", key.description});
   }
@@ -111,7 +122,8 @@ std::map<std::string, std::map<std::string, std::string>> defaults_of(Config con
   for (std::string line; std::getline(lines, line);) {
     const std::size_t equals = line.find(" = ");
     if (line.starts_with('[')) section = line;
-    if (equals != std::string::npos) defaults[section][line.substr(0, equals)] = line.substr(equals + 3);
+    if (equals != std::string::npos)
+      defaults[section][line.substr(0, equals)] = line.substr(equals + 3);
   }
   return defaults;
 }
@@ -136,7 +148,8 @@ KeyTable merged(const KeyTable& transformer, const KeyTable& classifier) {
   return table;
 }
 
-/// Adds the keys that a table has only where a folder describes the model, each behind the one that it follows there.
+/// Adds the keys that a table has only where a folder describes the model, each behind the one that
+/// it follows there.
 void add_keys_of_folder(KeyTable& table, const KeyTable& folder) {
   for (std::size_t i = 1; i < folder.keys.size(); ++i) {
     const auto place_of = [&](const std::string& name) {
@@ -165,7 +178,8 @@ std::string layer_tables() {
     const std::size_t equals = line.find(" = ");
     if (line.starts_with('[')) in_layer = line == "[[model.layer]]";
     if (in_layer && line.starts_with('[')) defaults.emplace_back();
-    if (in_layer && equals != std::string::npos) defaults.back()[line.substr(0, equals)] = line.substr(equals + 3);
+    if (in_layer && equals != std::string::npos)
+      defaults.back()[line.substr(0, equals)] = line.substr(equals + 3);
   }
   std::string text;
   for (std::size_t i = 0; i < tables.size(); ++i) {
@@ -187,11 +201,12 @@ std::string config_page() {
   for (const Config& other : {named("mlp-classifier"), from_folder()}) {
     for (auto& [section, values] : defaults_of(other)) defaults[section].merge(values);
   }
-  std::string text = page_head(
-      "CONFIG.toml",
-      "A job, as `pptrain train` and `pptrain plan` read it. Every key may be left out, and `--set SECTION.KEY=VALUE` "
-      "replaces\none. Paths are looked for beside the file first, then in the working directory. `pptrain validate "
-      "CONFIG.toml` checks a file. Times have a [unit](index.md#units).");
+  std::string text = page_head("CONFIG.toml",
+                               "A job, as `pptrain train` and `pptrain plan` read it. Every key "
+                               "may be left out, and `--set SECTION.KEY=VALUE` "
+                               "replaces\none. Paths are looked for beside the file first, then in "
+                               "the working directory. `pptrain validate "
+                               "CONFIG.toml` checks a file. Times have a [unit](index.md#units).");
   text += config_example;
   for (std::size_t i = 0; i < transformer.size(); ++i) {
     KeyTable table = merged(transformer[i], classifier[i]);
@@ -199,7 +214,8 @@ std::string config_page() {
     for (KeyDescription& key : table.keys) {
       const auto found = defaults[table.path].find(key.name);
       // An interval is always asked for.
-      if (found != defaults[table.path].end() && key.type != interval_type) key.fallback = "`" + found->second + "`";
+      if (found != defaults[table.path].end() && key.type != interval_type)
+        key.fallback = "`" + found->second + "`";
     }
     text += table_section(table, Fallback::default_value);
     if (table.path == "[model]") text += layer_tables();

@@ -4,7 +4,8 @@
 
 namespace pptrain {
 
-/// The page of CONFIG.toml: a table of keys for each section, with types, limits and defaults as they are read.
+/// The page of CONFIG.toml: a table of keys for each section, with types, limits and defaults as
+/// they are read.
 std::string config_page();
 
 }  // namespace pptrain

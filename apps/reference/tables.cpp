@@ -17,7 +17,8 @@ std::string cell(const std::string& text) {
 }  // namespace
 
 std::string page_head(const std::string& title, const std::string& introduction) {
-  return fmt::format("<!-- Written by pptrain_reference; do not edit. -->\n# {}\n\n{}\n", title, introduction);
+  return fmt::format("<!-- Written by pptrain_reference; do not edit. -->\n# {}\n\n{}\n", title,
+                     introduction);
 }
 
 std::string table_section(const KeyTable& table, Fallback fallback) {
@@ -30,8 +31,10 @@ std::string table_section(const KeyTable& table, Fallback fallback) {
               : "| name | holds | what it is |\n|---|---|---|\n";
   for (const KeyDescription& key : table.keys) {
     PPTRAIN_ASSERT(!key.description.empty(), "{} of {} has no description", key.name, table.path);
-    const std::string absent = !any ? "" : cell(key.fallback.empty() ? "required" : key.fallback) + " | ";
-    text += fmt::format("| `{}` | {} | {}{} |\n", key.name, cell(key.type), absent, cell(key.description));
+    const std::string absent =
+        !any ? "" : cell(key.fallback.empty() ? "required" : key.fallback) + " | ";
+    text += fmt::format("| `{}` | {} | {}{} |\n", key.name, cell(key.type), absent,
+                        cell(key.description));
   }
   return text;
 }

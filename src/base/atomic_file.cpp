@@ -19,12 +19,14 @@ namespace {
 /// Whether the path still names the open file: a program that had it before may have renamed it.
 bool still_names(const std::string& path, int descriptor) {
   struct stat there = {}, opened = {};
-  return ::stat(path.c_str(), &there) == 0 && ::fstat(descriptor, &opened) == 0 && there.st_dev == opened.st_dev &&
-         there.st_ino == opened.st_ino;
+  return ::stat(path.c_str(), &there) == 0 && ::fstat(descriptor, &opened) == 0 &&
+         there.st_dev == opened.st_dev && there.st_ino == opened.st_ino;
 }
 
 /// Whether no other program writes the file. One whose file system has no locks is taken for free.
-bool lock_partial(int descriptor) { return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
+bool lock_partial(int descriptor) {
+  return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
 
 }  // namespace
 
@@ -60,7 +62,8 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  stream_.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  stream_.write(reinterpret_cast<const char*>(bytes.data()),
+                static_cast<std::streamsize>(bytes.size()));
   if (!stream_ && error_ == 0) error_ = errno;
 }
 

@@ -27,7 +27,9 @@ struct BFloat16 {
 
   BFloat16() = default;
   PPTRAIN_FUNCTION explicit BFloat16(float value) : bits(round(value)) {}
-  PPTRAIN_FUNCTION operator float() const { return bits_as<float>(static_cast<std::uint32_t>(bits) << 16); }
+  PPTRAIN_FUNCTION operator float() const {
+    return bits_as<float>(static_cast<std::uint32_t>(bits) << 16);
+  }
 
   /// The bits of the nearest bf16.
   PPTRAIN_FUNCTION static std::uint16_t round(float value) {
@@ -38,16 +40,18 @@ struct BFloat16 {
     return nearest;
 #else
     const auto word = bits_as<std::uint32_t>(value);
-    // All ones for NaN, which is made quiet and not rounded: a branch would keep loops from vectorising.
-    const auto nan = static_cast<std::uint32_t>(static_cast<std::int32_t>(0x7f800000U - (word & 0x7fffffffU)) >> 31);
+    // All ones for NaN, which is made quiet and not rounded: a branch would keep loops from
+    // vectorising.
+    const auto nan = static_cast<std::uint32_t>(
+        static_cast<std::int32_t>(0x7f800000U - (word & 0x7fffffffU)) >> 31);
     const std::uint32_t half_up_to_even = (0x7fffU + (word >> 16 & 1U)) & ~nan;
     return static_cast<std::uint16_t>(((word + half_up_to_even) | (nan & 0x400000U)) >> 16);
 #endif
   }
 };
 
-/// to = value, rounded to its type. In loops that are to vectorise, where assigning a BFloat16 makes a
-/// temporary object that prevents it.
+/// to = value, rounded to its type. In loops that are to vectorise, where assigning a BFloat16
+/// makes a temporary object that prevents it.
 PPTRAIN_FUNCTION inline void store(float& to, float value) { to = value; }
 PPTRAIN_FUNCTION inline void store(BFloat16& to, float value) { to.bits = BFloat16::round(value); }
 

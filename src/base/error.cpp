@@ -16,7 +16,9 @@ std::string format_complaint(const Complaint& complaint) {
   return text;
 }
 
-void throw_bad_input(const Complaint& complaint) { throw Error(ExitCode::bad_input, format_complaint(complaint)); }
+void throw_bad_input(const Complaint& complaint) {
+  throw Error(ExitCode::bad_input, format_complaint(complaint));
+}
 
 void throw_no_feasible_plan(const Complaint& complaint) {
   throw Error(ExitCode::no_feasible_plan, format_complaint(complaint));
@@ -26,9 +28,10 @@ void throw_runtime_failure(const Complaint& complaint) {
   throw Error(ExitCode::runtime_failure, format_complaint(complaint));
 }
 
-void detail::broken_invariant(const char* expression, const std::string& values, std::source_location where) {
-  log_error("broken invariant at {}:{} in {}: {} {}", where.file_name(), where.line(), where.function_name(),
-            expression, values);
+void detail::broken_invariant(const char* expression, const std::string& values,
+                              std::source_location where) {
+  log_error("broken invariant at {}:{} in {}: {} {}", where.file_name(), where.line(),
+            where.function_name(), expression, values);
   std::abort();
 }
 

@@ -21,13 +21,16 @@ std::optional<std::string> replaced_file(const std::string& path) {
 
 std::string file_to_replace(const std::string& path) {
   const std::optional<std::string> file = replaced_file(path);
-  if (!file) throw_bad_input({path, "cannot be written", "something else than a file has this name", "name a file"});
+  if (!file)
+    throw_bad_input(
+        {path, "cannot be written", "something else than a file has this name", "name a file"});
   return *file;
 }
 
 void throw_unwritable(Complaint complaint, int error) {
   if (complaint.reason.empty()) complaint.reason = std::strerror(error);
-  if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO) throw_runtime_failure(complaint);
+  if (error == ENOSPC || error == EDQUOT || error == EFBIG || error == EIO)
+    throw_runtime_failure(complaint);
   throw_bad_input(complaint);
 }
 

@@ -26,9 +26,11 @@ struct Half {
     // The exponent's bias falls by 112, 13 bits are rounded away.
     const std::uint32_t normal = (magnitude + 0xc8000fffU + (magnitude >> 13 & 1U)) >> 13;
     // From 0.5 on floats are as far apart as denormal halves: the sum rounds as it has to.
-    const std::uint32_t denormal = bits_as<std::uint32_t>(bits_as<float>(magnitude) + 0.5F) - 0x3f000000U;
+    const std::uint32_t denormal =
+        bits_as<std::uint32_t>(bits_as<float>(magnitude) + 0.5F) - 0x3f000000U;
     // NaN stays one, made quiet.
-    const std::uint32_t payload = magnitude > 0x7f800000U ? 0x200U | (magnitude >> 13 & 0x3ffU) : 0U;
+    const std::uint32_t payload =
+        magnitude > 0x7f800000U ? 0x200U | (magnitude >> 13 & 0x3ffU) : 0U;
     const std::uint32_t finite = magnitude < 0x38800000U ? denormal : normal;            // 2^-14
     const std::uint32_t rounded = magnitude < 0x47800000U ? finite : 0x7c00U | payload;  // 2^16
     return static_cast<std::uint16_t>(rounded | (word >> 16 & 0x8000U));
@@ -46,7 +48,8 @@ struct Half {
     const std::uint32_t special = magnitude + 0x70000000U;  // exponent 31 becomes 255
     // m 2^-24 = (2^-14 + m 2^-24) - 2^-14, without a denormal float on the way.
     const float denormal = bits_as<float>(magnitude + 0x38800000U) - 6.103515625e-5F;
-    const std::uint32_t finite = magnitude < 0x00800000U ? bits_as<std::uint32_t>(denormal) : normal;
+    const std::uint32_t finite =
+        magnitude < 0x00800000U ? bits_as<std::uint32_t>(denormal) : normal;
     const std::uint32_t widened = magnitude < 0x0f800000U ? finite : special;
     return bits_as<float>(widened | (half & 0x8000U) << 16);
 #endif

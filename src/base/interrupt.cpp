@@ -17,7 +17,8 @@
 namespace pptrain {
 namespace {
 
-/// Text that a signal handler can read while another one is written: the handler sees the last one that was whole.
+/// Text that a signal handler can read while another one is written: the handler sees the last one
+/// that was whole.
 class SignalText {
  public:
   void set(std::string_view text) {
@@ -63,7 +64,9 @@ void write_error(std::string_view text) {
   }
 }
 
-std::string_view words_for(int signal) { return signal == SIGTERM ? "ended by mpirun " : "interrupted "; }
+std::string_view words_for(int signal) {
+  return signal == SIGTERM ? "ended by mpirun " : "interrupted ";
+}
 
 /// A line of its own: the terminal has written ^C, maybe behind a line of progress.
 void begin_line() { write_error(on_terminal || rewritten_line_open() ? "\n" : ""); }
@@ -134,7 +137,8 @@ bool interrupted() noexcept { return first_signal != 0; }
 
 std::string_view interrupted_by() noexcept { return words_for(first_signal); }
 
-HeldInterrupts::HeldInterrupts(std::optional<std::chrono::milliseconds> longest, std::string_view notice) {
+HeldInterrupts::HeldInterrupts(std::optional<std::chrono::milliseconds> longest,
+                               std::string_view notice) {
   notice_text.set(notice);
   longest_ms = longest ? static_cast<long>(longest->count()) : unlimited;
   held = longest_ms != 0;

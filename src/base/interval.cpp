@@ -5,8 +5,8 @@ namespace pptrain {
 std::vector<Overlap> intersect(const std::vector<Interval>& from, const std::vector<Interval>& to) {
   std::vector<Overlap> overlaps;
   for (int i = 0; i < static_cast<int>(from.size()); ++i) {
-    const auto first =
-        std::partition_point(to.begin(), to.end(), [&](const Interval& part) { return part.end <= from[i].begin; });
+    const auto first = std::partition_point(
+        to.begin(), to.end(), [&](const Interval& part) { return part.end <= from[i].begin; });
     for (auto part = first; part != to.end() && part->begin < from[i].end; ++part) {
       const Interval common = intersect(from[i], *part);
       if (!common.empty()) overlaps.push_back({i, static_cast<int>(part - to.begin()), common});

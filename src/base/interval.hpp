@@ -24,7 +24,8 @@ struct Interval {
 
 /// Whether one of the intervals has it.
 inline bool contains(const std::vector<Interval>& intervals, std::int64_t i) {
-  return std::any_of(intervals.begin(), intervals.end(), [i](const Interval& one) { return one.contains(i); });
+  return std::any_of(intervals.begin(), intervals.end(),
+                     [i](const Interval& one) { return one.contains(i); });
 }
 
 /// The common part of two intervals; empty (`begin == end`) when there is none.
@@ -41,7 +42,8 @@ struct Overlap {
   auto operator<=>(const Overlap&) const = default;
 };
 
-/// All non-empty overlaps of intervals with the parts of a division of the same axis (ascending), by (from, to).
+/// All non-empty overlaps of intervals with the parts of a division of the same axis (ascending),
+/// by (from, to).
 std::vector<Overlap> intersect(const std::vector<Interval>& from, const std::vector<Interval>& to);
 
 /// Part `index` of `parts` nearly equal parts of `[0, size)`; the first ones get one more.

@@ -13,8 +13,8 @@ struct KeyDescription {
   std::string description;  ///< what it is for
 };
 
-/// The keys of one table or object of a file. Readers refuse any other key, and docs/reference is made of these, so
-/// that no key can be read that is not described.
+/// The keys of one table or object of a file. Readers refuse any other key, and docs/reference is
+/// made of these, so that no key can be read that is not described.
 struct KeyTable {
   std::string path;         ///< `[[node]]`, `stages[]`
   std::string description;  ///< of the table; may be empty

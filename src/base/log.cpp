@@ -49,7 +49,8 @@ State& state() {
   return instance;
 }
 
-/// Writes to standard output where the program says at least as much as `from`, and to the log file.
+/// Writes to standard output where the program says at least as much as `from`, and to the log
+/// file.
 void print(std::string_view text, Verbosity from) {
   if (state().verbosity >= from) {
     clear_rewritten_line();
@@ -103,7 +104,8 @@ void add_log_file(const std::string& path) {
     state().screen.warn("pptrain: warning: the log ends here: {}", reason);
   };
   try {
-    s.file = std::make_unique<spdlog::logger>("file", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
+    s.file = std::make_unique<spdlog::logger>(
+        "file", std::make_shared<spdlog::sinks::basic_file_sink_mt>(path));
   } catch (const spdlog::spdlog_ex& error) {
     give_up(error.what());
     return;

@@ -10,7 +10,8 @@ namespace pptrain {
 
 enum class Verbosity { quiet, normal, verbose };
 
-/// Sets what reaches standard error. Errors, warnings and notices always do; `quiet` hides the rest.
+/// Sets what reaches standard error. Errors, warnings and notices always do; `quiet` hides the
+/// rest.
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
@@ -18,17 +19,19 @@ Verbosity verbosity();
 void set_log_rank(int rank, int num_ranks);
 
 /// Also writes everything that is printed or logged to this file, whatever the verbosity, from the
-/// start of the program on (rank 0 does so in the run directory). Where it cannot be written, as on a full disk, one
-/// warning says so.
+/// start of the program on (rank 0 does so in the run directory). Where it cannot be written, as on
+/// a full disk, one warning says so.
 void add_log_file(const std::string& path);
 
 /// Results for people: to standard output, and to the log file. Quiet or not.
 void print_result(std::string_view text);
 
-/// What leads to the result, as a plan to a training: the same, but to the log file alone when quiet.
+/// What leads to the result, as a plan to a training: the same, but to the log file alone when
+/// quiet.
 void print_step(std::string_view text);
 
-/// What is only for who asked for more (`verbose`), as times of parts: the same, and to the log file alone for others.
+/// What is only for who asked for more (`verbose`), as times of parts: the same, and to the log
+/// file alone for others.
 void print_detail(std::string_view text);
 
 namespace detail {

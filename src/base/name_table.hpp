@@ -39,7 +39,8 @@ class NameTable {
   std::optional<Kind> find(const std::string& name) const {
     const auto found = std::find(names_.begin(), names_.end(), name);
     if (found == names_.end()) return std::nullopt;
-    return std::optional<Kind>(std::in_place, kinds_[static_cast<std::size_t>(found - names_.begin())]);
+    return std::optional<Kind>(std::in_place,
+                               kinds_[static_cast<std::size_t>(found - names_.begin())]);
   }
 
  private:

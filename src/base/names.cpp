@@ -28,14 +28,21 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 /// Whether a byte continues a character of UTF-8.
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-/// Bytes of the character that begins at `text`; 0 where that is no character of UTF-8 that a terminal can show.
+/// Bytes of the character that begins at `text`; 0 where that is no character of UTF-8 that a
+/// terminal can show.
 std::size_t character_bytes(std::string_view text) {
   const auto first = static_cast<unsigned char>(text.front());
   if (first < 0x80) return first == '\n' || (first >= 0x20 && first != 0x7f) ? 1 : 0;
-  const std::size_t bytes = first >= 0xF8 ? 0 : first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : first >= 0xC2 ? 2 : 0;
+  const std::size_t bytes = first >= 0xF8   ? 0
+                            : first >= 0xF0 ? 4
+                            : first >= 0xE0 ? 3
+                            : first >= 0xC2 ? 2
+                                            : 0;
   if (bytes == 0 || text.size() < bytes) return 0;
-  return std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(bytes), continues_character) ? bytes
-                                                                                                               : 0;
+  return std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(bytes),
+                     continues_character)
+             ? bytes
+             : 0;
 }
 
 std::string without_controls(std::string_view text) {
@@ -96,8 +103,10 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 }
 
 std::string shell_word(std::string_view text) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
-  if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos) return std::string(text);
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string_view::npos)
+    return std::string(text);
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -111,14 +120,15 @@ std::string shown(std::string_view text) {
   while (first > 0 && continues_character(text[first])) --first;
   std::size_t last = text.size() - most_at_end;
   while (last < text.size() && continues_character(text[last])) ++last;
-  return without_controls(text.substr(0, first)) + fmt::format(" [{} bytes left out] ", last - first) +
-         without_controls(text.substr(last));
+  return without_controls(text.substr(0, first)) +
+         fmt::format(" [{} bytes left out] ", last - first) + without_controls(text.substr(last));
 }
 
 std::string wrapped(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
   std::string all;
-  for (std::string line; std::getline(lines, line);) all += (all.empty() ? "" : "\n") + wrapped_line(line, width);
+  for (std::string line; std::getline(lines, line);)
+    all += (all.empty() ? "" : "\n") + wrapped_line(line, width);
   return all;
 }
 
@@ -131,7 +141,8 @@ std::string wrapped(const std::string& text, std::size_t width, const std::strin
     while (line.size() > room) {
       const std::size_t first = line.find_first_not_of(' ');
       std::size_t at = line.rfind(' ', room);
-      if (at == std::string::npos || at < first) at = line.find(' ', std::max(room, first));  // a word is not cut
+      if (at == std::string::npos || at < first)
+        at = line.find(' ', std::max(room, first));  // a word is not cut
       if (at == std::string::npos) break;
       all += line.substr(0, line.find_last_not_of(' ', at) + 1) + "\n" + indent;
       line.erase(0, std::min(line.find_first_not_of(' ', at), line.size()));

@@ -24,7 +24,8 @@ std::string kind_of(mode_t mode) {
   return "a device";
 }
 
-/// The folder that files of a model's folder may lie in: itself, or what a revision of the cache belongs to.
+/// The folder that files of a model's folder may lie in: itself, or what a revision of the cache
+/// belongs to.
 fs::path home_of(const fs::path& folder) {
   std::error_code ignored;
   const fs::path whole = fs::canonical(folder, ignored);
@@ -44,7 +45,8 @@ OpenFile::OpenFile(const std::string& path) : path_(path) {
   struct stat status = {};
   if (descriptor < 0) {
     error_ = errno;
-    if (::stat(path.c_str(), &status) == 0) kind_ = kind_of(status.st_mode);  // sockets cannot be opened
+    if (::stat(path.c_str(), &status) == 0)
+      kind_ = kind_of(status.st_mode);  // sockets cannot be opened
     return;
   }
   if (::fstat(descriptor, &status) != 0) {
@@ -85,7 +87,8 @@ std::string read_text(const OpenFile& file, const Complaint& complaint, std::int
     throw_bad_input(full);
   };
   if (!file.is_open()) refuse(file.reason());
-  const std::string too_long = fmt::format("it has more than {} bytes, the limit for such a file", most_bytes);
+  const std::string too_long =
+      fmt::format("it has more than {} bytes, the limit for such a file", most_bytes);
   if (file.bytes() > most_bytes) refuse(too_long);
   constexpr std::size_t piece = std::size_t{1} << 16;
   std::string text;
@@ -105,7 +108,8 @@ std::string read_text(const OpenFile& file, const Complaint& complaint, std::int
   }
 }
 
-std::string read_text(const std::string& path, const Complaint& complaint, std::int64_t most_bytes) {
+std::string read_text(const std::string& path, const Complaint& complaint,
+                      std::int64_t most_bytes) {
   return read_text(OpenFile(path), complaint, most_bytes);
 }
 
@@ -114,7 +118,8 @@ std::optional<std::string> read_companion(const std::string& folder, const std::
   const OpenFile file(path);
   if (file.is_missing()) return std::nullopt;
   if (file.is_open() && !lies_in(file.real_path(), home_of(folder))) {
-    throw_bad_input({path, "is a link that leads out of its folder", "it would be copied with the model from elsewhere",
+    throw_bad_input({path, "is a link that leads out of its folder",
+                     "it would be copied with the model from elsewhere",
                      "put the file itself into the folder, or remove the link"});
   }
   return read_text(file, {path, "cannot be read", "", "put a file there, or remove it"});

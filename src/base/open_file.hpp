@@ -8,11 +8,12 @@
 
 namespace pptrain {
 
-/// The longest text that is read whole: files of configurations, tokenizers and plans are far shorter.
+/// The longest text that is read whole: files of configurations, tokenizers and plans are far
+/// shorter.
 inline constexpr std::int64_t longest_text_file = 1'000'000'000;
 
-/// A regular file, open for reading. Nothing waits or is read where the name is that of something else (a pipe, a
-/// device, a socket, a folder), whatever links lead there.
+/// A regular file, open for reading. Nothing waits or is read where the name is that of something
+/// else (a pipe, a device, a socket, a folder), whatever links lead there.
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path);
@@ -29,7 +30,8 @@ class OpenFile {
   /// Why it is not open, in words.
   std::string reason() const;
 
-  /// The file must be open for these: its descriptor, which the object closes; its bytes; its path without links.
+  /// The file must be open for these: its descriptor, which the object closes; its bytes; its path
+  /// without links.
   int descriptor() const { return descriptor_; }
   /// Length of the file when it was opened; it may have changed since.
   std::int64_t bytes() const { return bytes_; }
@@ -44,15 +46,18 @@ class OpenFile {
   std::int64_t bytes_ = 0;
 };
 
-/// All of a regular file. One that cannot be read, or is longer than `most_bytes`, throws the complaint as `Error`
-/// (exit code 2), with the reason where the complaint has none or the file is there.
-std::string read_text(const std::string& path, const Complaint& complaint, std::int64_t most_bytes = longest_text_file);
-std::string read_text(const OpenFile& file, const Complaint& complaint, std::int64_t most_bytes = longest_text_file);
+/// All of a regular file. One that cannot be read, or is longer than `most_bytes`, throws the
+/// complaint as `Error` (exit code 2), with the reason where the complaint has none or the file is
+/// there.
+std::string read_text(const std::string& path, const Complaint& complaint,
+                      std::int64_t most_bytes = longest_text_file);
+std::string read_text(const OpenFile& file, const Complaint& complaint,
+                      std::int64_t most_bytes = longest_text_file);
 
-/// The text of a file that a folder of a model may have beside its weights; nothing where it has none. A link that
-/// leads out of the folder throws `Error` (exit code 2), so that nothing else of the disk is copied with a model. In
-/// the cache of Hugging Face's libraries, where a folder is `snapshots/REVISION`, links lead to files beside
-/// `snapshots`.
+/// The text of a file that a folder of a model may have beside its weights; nothing where it has
+/// none. A link that leads out of the folder throws `Error` (exit code 2), so that nothing else of
+/// the disk is copied with a model. In the cache of Hugging Face's libraries, where a folder is
+/// `snapshots/REVISION`, links lead to files beside `snapshots`.
 std::optional<std::string> read_companion(const std::string& folder, const std::string& name);
 
 }  // namespace pptrain

@@ -22,7 +22,8 @@ Words philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
 
 /// Two normal numbers from two words.
 std::array<float, 2> box_muller(std::uint32_t a, std::uint32_t b) {
-  const float radius = std::sqrt(-2.0F * std::log((static_cast<float>(a >> 8) + 1.0F) * 0x1.0p-24F));
+  const float radius =
+      std::sqrt(-2.0F * std::log((static_cast<float>(a >> 8) + 1.0F) * 0x1.0p-24F));
   const float angle = 2.0F * std::numbers::pi_v<float> * static_cast<float>(b >> 8) * 0x1.0p-24F;
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
@@ -36,14 +37,17 @@ std::uint64_t stream_of(std::string_view name) {
   return hash;
 }
 
-CounterRandom::CounterRandom(std::uint64_t seed, std::string_view stream) : seed_(seed), stream_(stream_of(stream)) {}
+CounterRandom::CounterRandom(std::uint64_t seed, std::string_view stream)
+    : seed_(seed), stream_(stream_of(stream)) {}
 
 std::uint64_t CounterRandom::bits(std::uint64_t index) const {
   const Words random = philox(seed_, stream_, index);
   return static_cast<std::uint64_t>(random[1]) << 32 | random[0];
 }
 
-double CounterRandom::uniform(std::uint64_t index) const { return static_cast<double>(bits(index) >> 11) * 0x1.0p-53; }
+double CounterRandom::uniform(std::uint64_t index) const {
+  return static_cast<double>(bits(index) >> 11) * 0x1.0p-53;
+}
 
 void CounterRandom::fill_normal(std::uint64_t begin, std::size_t count, float* out) const {
   // One Philox block gives the four numbers of indices 4b ... 4b + 3.

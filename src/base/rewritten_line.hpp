@@ -4,8 +4,8 @@
 
 namespace pptrain {
 
-/// Writes a line on standard error in place of the last one that was written so, as of progress on a terminal. What is
-/// logged or printed in between (log.hpp) takes its place.
+/// Writes a line on standard error in place of the last one that was written so, as of progress on
+/// a terminal. What is logged or printed in between (log.hpp) takes its place.
 void rewrite_line(std::string_view text);
 
 /// Writes to the log file alone, as what stands on the screen in such a line.

@@ -29,10 +29,12 @@ std::optional<int> columns_of(int descriptor) {
   return known ? size.ws_col : Screen().columns;
 }
 
-/// Columns of the terminal that Open MPI's mpirun writes to: it passes on what its ranks say, who have pipes for that.
-/// mpirun is the parent of the ranks on its own host.
+/// Columns of the terminal that Open MPI's mpirun writes to: it passes on what its ranks say, who
+/// have pipes for that. mpirun is the parent of the ranks on its own host.
 std::optional<int> columns_of_launcher(int descriptor) {
-  if (environment("OMPI_COMM_WORLD_RANK").empty() || !environment("OMPI_MCA_orte_tag_output").empty()) return {};
+  if (environment("OMPI_COMM_WORLD_RANK").empty() ||
+      !environment("OMPI_MCA_orte_tag_output").empty())
+    return {};
   const std::string path = fmt::format("/proc/{}/fd/{}", ::getppid(), descriptor);
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) return {};
@@ -43,12 +45,14 @@ std::optional<int> columns_of_launcher(int descriptor) {
   return columns;
 }
 
-/// What the variable COLUMNS says; nothing where it is not set, or is no number of columns for text.
+/// What the variable COLUMNS says; nothing where it is not set, or is no number of columns for
+/// text.
 std::optional<int> columns_that_are_said() {
   const std::string said = environment("COLUMNS");
   int columns = 0;
   const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), columns);
-  if (error != std::errc() || end != said.data() + said.size() || columns < least_columns) return {};
+  if (error != std::errc() || end != said.data() + said.size() || columns < least_columns)
+    return {};
   return columns;
 }
 
@@ -74,8 +78,12 @@ Screen standard_error_screen() {
   return screen;
 }
 
-std::size_t screen_columns() { return static_cast<std::size_t>(columns_for(STDOUT_FILENO).value_or(Screen().columns)); }
+std::size_t screen_columns() {
+  return static_cast<std::size_t>(columns_for(STDOUT_FILENO).value_or(Screen().columns));
+}
 
-std::size_t message_columns() { return static_cast<std::size_t>(columns_for(STDERR_FILENO).value_or(0)); }
+std::size_t message_columns() {
+  return static_cast<std::size_t>(columns_for(STDERR_FILENO).value_or(0));
+}
 
 }  // namespace pptrain

@@ -5,7 +5,8 @@
 namespace pptrain {
 namespace {
 
-/// Room for the registers of the processor (11 KB with AVX-512 and AMX) and a handler that does next to nothing.
+/// Room for the registers of the processor (11 KB with AVX-512 and AMX) and a handler that does
+/// next to nothing.
 constexpr std::size_t stack_bytes = 1 << 16;
 
 void provide_stack() {

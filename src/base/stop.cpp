@@ -15,7 +15,8 @@ static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it"
 Stop::Stop(double seconds) {
   constexpr double longest = 1e9;  // what the clock can count
   if (seconds <= 0.0 || seconds > longest) return;
-  end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  end_ = Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
 bool Stop::requested() const {

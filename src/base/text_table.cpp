@@ -15,7 +15,8 @@ namespace {
 constexpr std::size_t indent = 2;          // in front of a row
 constexpr std::size_t gap = 2;             // between two columns
 constexpr std::size_t narrowest = 8;       // to which a column is broken
-constexpr std::size_t least_of_last = 24;  // characters in a line of the last cell, where it has so many
+constexpr std::size_t least_of_last = 24;  // characters in a line of the last cell, where it has so
+                                           // many
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines = {""};
@@ -35,18 +36,21 @@ std::size_t width_of(const std::string& text) {
   return width;
 }
 
-/// Widths of all columns; the last cell of a row counts in its column only where other rows go on behind it.
+/// Widths of all columns; the last cell of a row counts in its column only where other rows go on
+/// behind it.
 std::vector<std::size_t> widths_of(const Rows& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()), 0);
-    for (std::size_t c = 0; c + 1 < row.size(); ++c) widths[c] = std::max(widths[c], width_of(row[c]));
+    for (std::size_t c = 0; c + 1 < row.size(); ++c)
+      widths[c] = std::max(widths[c], width_of(row[c]));
   }
   return widths;
 }
 
 /// Columns of the screen that a row needs, with as much of its last cell as has to be in a line.
-std::size_t needed_columns(const std::vector<std::string>& row, const std::vector<std::size_t>& widths) {
+std::size_t needed_columns(const std::vector<std::string>& row,
+                           const std::vector<std::size_t>& widths) {
   std::size_t columns = indent;
   for (std::size_t c = 0; c + 1 < row.size(); ++c) columns += widths[c] + gap;
   return columns + std::min(least_of_last, width_of(row.back()));
@@ -75,15 +79,18 @@ void remove_column(Rows& rows, std::size_t column) {
 bool break_widest(Rows& rows, std::size_t excess) {
   const std::vector<std::size_t> widths = widths_of(rows);
   if (widths.empty()) return false;
-  const auto widest = static_cast<std::size_t>(std::max_element(widths.begin(), widths.end()) - widths.begin());
-  const std::size_t width = widths[widest] > narrowest + excess ? widths[widest] - excess : narrowest;
+  const auto widest =
+      static_cast<std::size_t>(std::max_element(widths.begin(), widths.end()) - widths.begin());
+  const std::size_t width =
+      widths[widest] > narrowest + excess ? widths[widest] - excess : narrowest;
   for (auto& row : rows) {
     if (widest + 1 < row.size()) row[widest] = wrapped(row[widest], width);
   }
   return widths_of(rows)[widest] < widths[widest];
 }
 
-/// Takes columns away and breaks cells until the table is no wider than the screen, as far as that goes.
+/// Takes columns away and breaks cells until the table is no wider than the screen, as far as that
+/// goes.
 void fit(Rows& rows, std::vector<std::size_t> may_go) {
   while (excess_of(rows) > 0 && !may_go.empty()) {
     const std::size_t column = may_go.front();
@@ -96,7 +103,8 @@ void fit(Rows& rows, std::vector<std::size_t> may_go) {
   }
 }
 
-/// Lines of a cell that begins at column `column`, broken between words where they would pass the screen.
+/// Lines of a cell that begins at column `column`, broken between words where they would pass the
+/// screen.
 std::vector<std::string> lines_within(const std::string& text, std::size_t column) {
   const std::size_t most = screen_columns();
   const bool has_room = column + narrowest < most;
@@ -139,7 +147,8 @@ struct Run {
   [[nodiscard]] int size() const { return (last - first) / step + 1; }
 };
 
-/// The longest run of equal gaps that begins at `numbers[begin]`; two that do not follow one another make none.
+/// The longest run of equal gaps that begins at `numbers[begin]`; two that do not follow one
+/// another make none.
 Run run_from(const std::vector<int>& numbers, std::size_t begin) {
   Run run = {numbers[begin], numbers[begin], 1};
   if (begin + 1 == numbers.size()) return run;
@@ -157,16 +166,21 @@ std::string ordinal(int number) {
 }
 
 std::string text_of(const Run& run) {
-  return run.first == run.last ? fmt::format("{}", run.first) : fmt::format("{}-{}", run.first, run.last);
+  return run.first == run.last ? fmt::format("{}", run.first)
+                               : fmt::format("{}-{}", run.first, run.last);
 }
 
-/// The end of the runs of following numbers from `first` on that are as long as it and as far apart: "2-3, 6-7, 10-11".
+/// The end of the runs of following numbers from `first` on that are as long as it and as far
+/// apart: "2-3, 6-7, 10-11".
 std::size_t end_of_like(const std::vector<Run>& runs, std::size_t first) {
-  const auto like = [&](const Run& run) { return run.step == 1 && run.size() == runs[first].size(); };
+  const auto like = [&](const Run& run) {
+    return run.step == 1 && run.size() == runs[first].size();
+  };
   if (first + 1 == runs.size() || runs[first].size() == 1 || !like(runs[first])) return first + 1;
   const int apart = runs[first + 1].first - runs[first].first;
   std::size_t end = first + 1;
-  while (end < runs.size() && like(runs[end]) && runs[end].first - runs[end - 1].first == apart) ++end;
+  while (end < runs.size() && like(runs[end]) && runs[end].first - runs[end - 1].first == apart)
+    ++end;
   return end;
 }
 

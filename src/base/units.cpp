@@ -19,10 +19,12 @@ constexpr double ki = 1024.0;
 constexpr Unit byte_units[] = {{"B", 1},        {"kB", 1e3},         {"MB", 1e6},
                                {"GB", 1e9},     {"TB", 1e12},        {"KiB", ki},
                                {"MiB", ki* ki}, {"GiB", ki* ki* ki}, {"TiB", ki* ki* ki* ki}};
-constexpr Unit bandwidth_units[] = {{"B/s", 1},        {"kB/s", 1e3},      {"MB/s", 1e6},         {"GB/s", 1e9},
-                                    {"TB/s", 1e12},    {"MiB/s", ki* ki},  {"GiB/s", ki* ki* ki}, {"bit/s", 0.125},
-                                    {"kbit/s", 125.0}, {"Mbit/s", 1.25e5}, {"Gbit/s", 1.25e8},    {"Tbit/s", 1.25e11}};
-constexpr Unit second_units[] = {{"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"min", 60}, {"h", 3600}};
+constexpr Unit bandwidth_units[] = {
+    {"B/s", 1},        {"kB/s", 1e3},      {"MB/s", 1e6},         {"GB/s", 1e9},
+    {"TB/s", 1e12},    {"MiB/s", ki* ki},  {"GiB/s", ki* ki* ki}, {"bit/s", 0.125},
+    {"kbit/s", 125.0}, {"Mbit/s", 1.25e5}, {"Gbit/s", 1.25e8},    {"Tbit/s", 1.25e11}};
+constexpr Unit second_units[] = {{"s", 1},     {"ms", 1e-3}, {"us", 1e-6},
+                                 {"ns", 1e-9}, {"min", 60},  {"h", 3600}};
 constexpr Unit power_units[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}};
 constexpr Unit flop_units[] = {{"FLOP/s", 1},    {"kFLOP/s", 1e3},  {"MFLOP/s", 1e6},
                                {"GFLOP/s", 1e9}, {"TFLOP/s", 1e12}, {"PFLOP/s", 1e15}};
@@ -74,8 +76,11 @@ Split split(std::string_view text) {
 }
 
 bool equal_but_for_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
 }
 
 /// The unit whose name differs from this one in case at most; null: none.
@@ -93,8 +98,8 @@ std::string digits(double number) {
   return size >= 999.5 ? fmt::format("{:.0f}", number) : fmt::format("{:.3g}", number);
 }
 
-/// The value in the first unit in which fewer than the next one's worth is left after rounding: 999.95 ms are 1 s. What
-/// is less than `least` is what rounding leaves of a sum, and 0.
+/// The value in the first unit in which fewer than the next one's worth is left after rounding:
+/// 999.95 ms are 1 s. What is less than `least` is what rounding leaves of a sum, and 0.
 std::string scaled(double value, std::span<const Unit> units, double least) {
   if (std::isnan(value)) return "-";
   if (std::isinf(value)) return value > 0.0 ? "infinite" : "-infinite";
@@ -102,7 +107,9 @@ std::string scaled(double value, std::span<const Unit> units, double least) {
   for (std::size_t i = 0; i < units.size(); ++i) {
     const double number = value / units[i].factor;
     const double size = std::abs(number);
-    const double rounded = size >= 999.5 ? std::round(size) : std::strtod(fmt::format("{:.3g}", size).c_str(), nullptr);
+    const double rounded = size >= 999.5
+                               ? std::round(size)
+                               : std::strtod(fmt::format("{:.3g}", size).c_str(), nullptr);
     const bool fits = i + 1 == units.size() || rounded < units[i + 1].factor / units[i].factor;
     if (fits) return fmt::format("{} {}", digits(number), units[i].name);
   }
@@ -115,7 +122,8 @@ std::optional<double> parse_quantity(std::string_view text, Quantity quantity) {
   const Split parts = split(text);
   if (!parts.value) return std::nullopt;
   for (const Unit& unit : units_of(quantity)) {
-    if (unit.name == parts.unit && std::isfinite(*parts.value * unit.factor)) return *parts.value * unit.factor;
+    if (unit.name == parts.unit && std::isfinite(*parts.value * unit.factor))
+      return *parts.value * unit.factor;
   }
   return std::nullopt;
 }
@@ -130,8 +138,8 @@ QuantityProblem problem_of_quantity(std::string_view text, Quantity quantity) {
   const std::string example = fmt::format("\"{} {}\"", parts.number, unit);
   if (parts.unit.empty()) {
     const std::string_view base = units_of(quantity).front().name;
-    return {"it has no unit",
-            fmt::format("write for instance {}; {} without quotes is in {}", example, parts.number, base)};
+    return {"it has no unit", fmt::format("write for instance {}; {} without quotes is in {}",
+                                          example, parts.number, base)};
   }
   if (meant != nullptr && meant->name == parts.unit) return {"it is too large", units};
   const std::string reason = fmt::format("\"{}\" is no unit of this key", parts.unit);
@@ -141,7 +149,8 @@ QuantityProblem problem_of_quantity(std::string_view text, Quantity quantity) {
 std::string_view accepted_units(Quantity quantity) {
   switch (quantity) {
     case Quantity::bytes: return "B, kB, MB, GB, TB, KiB, MiB, GiB, TiB";
-    case Quantity::bandwidth: return "B/s, kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s";
+    case Quantity::bandwidth:
+      return "B/s, kB/s, MB/s, GB/s, TB/s, MiB/s, GiB/s, bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s";
     case Quantity::seconds: return "ns, us, ms, s, min, h";
     case Quantity::flop_rate: return "FLOP/s, kFLOP/s, MFLOP/s, GFLOP/s, TFLOP/s, PFLOP/s";
     case Quantity::power: return "W, kW, MW";
@@ -168,27 +177,33 @@ std::string format_seconds(double seconds) {
   if (size < 999.5) return scaled(seconds, units, least);
   // A unit of time is left where three of the next one are reached.
   if (size < 3.0 * 3600) return scaled(seconds, {long_units, 1}, least);
-  return size < 3.0 * 86400 ? scaled(seconds, {long_units + 1, 1}, least) : scaled(seconds, {long_units + 2, 1}, least);
+  return size < 3.0 * 86400 ? scaled(seconds, {long_units + 1, 1}, least)
+                            : scaled(seconds, {long_units + 2, 1}, least);
 }
 
 std::string format_bandwidth(double bytes_per_second) {
-  static constexpr Unit units[] = {{"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
+  static constexpr Unit units[] = {
+      {"B/s", 1}, {"kB/s", 1e3}, {"MB/s", 1e6}, {"GB/s", 1e9}, {"TB/s", 1e12}};
   return scaled(bytes_per_second, units, 1e-6);
 }
 
 std::string format_count(double count) {
-  static constexpr Unit units[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
+  static constexpr Unit units[] = {{"", 1},    {"k", 1e3},  {"M", 1e6},
+                                   {"G", 1e9}, {"T", 1e12}, {"P", 1e15}};
   std::string text = scaled(count, units, 1e-6);
   std::erase(text, ' ');
   return text;
 }
 
-std::string format_flop_rate(double flop_per_second) { return scaled(flop_per_second, flop_units, 1e-6); }
+std::string format_flop_rate(double flop_per_second) {
+  return scaled(flop_per_second, flop_units, 1e-6);
+}
 
 std::string format_power(double watts) { return scaled(watts, power_units, 1e-6); }
 
 std::string format_energy(double kilowatt_hours) {
-  static constexpr Unit units[] = {{"Wh", 1e-3}, {"kWh", 1}, {"MWh", 1e3}, {"GWh", 1e6}, {"TWh", 1e9}};
+  static constexpr Unit units[] = {
+      {"Wh", 1e-3}, {"kWh", 1}, {"MWh", 1e3}, {"GWh", 1e6}, {"TWh", 1e9}};
   return scaled(kilowatt_hours, units, 1e-9);
 }
 
@@ -216,7 +231,8 @@ std::string format_duration(double seconds) {
   constexpr double longest = 1000.0 * 365 * 86400;
   if (!(seconds < longest)) return "-";
   const auto total = static_cast<long long>(std::llround(std::max(0.0, seconds)));
-  if (total >= 3600) return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
+  if (total >= 3600)
+    return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
   return fmt::format("{}:{:02}", total / 60, total % 60);
 }
 

@@ -6,7 +6,8 @@
 
 namespace pptrain {
 
-/// A stop that inner loops may ask at every step: it looks at the clock once in some thousand of them.
+/// A stop that inner loops may ask at every step: it looks at the clock once in some thousand of
+/// them.
 class WatchedStop {
  public:
   explicit WatchedStop(const Stop& stop) : stop_(stop) {}

@@ -20,7 +20,8 @@ void pass(Link& path, const Link& link) {
 
 /// Index of the last start that is not beyond `value`.
 int interval_of(const std::vector<int>& starts, int value) {
-  return static_cast<int>(std::upper_bound(starts.begin(), starts.end(), value) - starts.begin()) - 1;
+  return static_cast<int>(std::upper_bound(starts.begin(), starts.end(), value) - starts.begin()) -
+         1;
 }
 
 int find_switch(const std::vector<Switch>& switches, const std::string& name) {
@@ -33,7 +34,8 @@ int find_switch(const std::vector<Switch>& switches, const std::string& name) {
 }  // namespace
 
 void Cluster::finish(const std::string& source) {
-  finish([&source](const std::string& path) { return path.empty() ? source : source + ": " + path; });
+  finish(
+      [&source](const std::string& path) { return path.empty() ? source : source + ": " + path; });
 }
 
 void Cluster::finish(const std::function<std::string(const std::string& path)>& locate) {
@@ -45,7 +47,8 @@ void Cluster::finish(const std::function<std::string(const std::string& path)>& 
 void Cluster::build_index() {
   std::map<std::string, int> pools;
   for (const NodeGroup& group : groups) pools[group.core_pool] += group.count * group.num_devices;
-  for (NodeGroup& group : groups) group.pool_devices = group.core_pool.empty() ? 0 : pools[group.core_pool];
+  for (NodeGroup& group : groups)
+    group.pool_devices = group.core_pool.empty() ? 0 : pools[group.core_pool];
   first_device_.clear();
   first_node_.clear();
   kind_index_.clear();
@@ -56,8 +59,9 @@ void Cluster::build_index() {
     first_node_.push_back(num_nodes_);
     num_devices_ += group.count * group.num_devices;
     num_nodes_ += group.count;
-    const auto kind = std::find_if(device_kinds.begin(), device_kinds.end(),
-                                   [&group](const DeviceKind& k) { return k.name == group.device_kind; });
+    const auto kind =
+        std::find_if(device_kinds.begin(), device_kinds.end(),
+                     [&group](const DeviceKind& k) { return k.name == group.device_kind; });
     kind_index_.push_back(static_cast<int>(kind - device_kinds.begin()));
   }
 }
@@ -65,7 +69,8 @@ void Cluster::build_index() {
 void Cluster::build_switch_index() {
   switch_index_.clear();
   switch_parent_.clear();
-  for (const NodeGroup& group : groups) switch_index_.push_back(find_switch(switches, group.switch_name));
+  for (const NodeGroup& group : groups)
+    switch_index_.push_back(find_switch(switches, group.switch_name));
   for (const Switch& s : switches) switch_parent_.push_back(find_switch(switches, s.parent));
   switch_depth_.assign(switches.size(), 0);
   for (std::size_t i = 0; i < switches.size(); ++i) {
@@ -74,12 +79,14 @@ void Cluster::build_switch_index() {
 }
 
 int Cluster::group_of(DeviceId device) const {
-  PPTRAIN_ASSERT(device.value >= 0 && device.value < num_devices_, "device {} of {}", device.value, num_devices_);
+  PPTRAIN_ASSERT(device.value >= 0 && device.value < num_devices_, "device {} of {}", device.value,
+                 num_devices_);
   return interval_of(first_device_, device.value);
 }
 
 bool Cluster::has_host_links() const {
-  return std::all_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.host_link.bandwidth > 0.0; });
+  return std::all_of(groups.begin(), groups.end(),
+                     [](const NodeGroup& g) { return g.host_link.bandwidth > 0.0; });
 }
 
 int Cluster::node_of(DeviceId device) const {
@@ -92,13 +99,16 @@ int Cluster::group_of_node_index(int node) const {
   return interval_of(first_node_, node);
 }
 
-const NodeGroup& Cluster::group_of_node(int node) const { return groups[group_of_node_index(node)]; }
+const NodeGroup& Cluster::group_of_node(int node) const {
+  return groups[group_of_node_index(node)];
+}
 
 std::vector<DeviceId> Cluster::devices_of_node(int node) const {
   const int group = group_of_node_index(node);
   const int num = groups[group].num_devices;
   std::vector<DeviceId> devices;
-  for (int k = 0; k < num; ++k) devices.emplace_back(first_device_[group] + (node - first_node_[group]) * num + k);
+  for (int k = 0; k < num; ++k)
+    devices.emplace_back(first_device_[group] + (node - first_node_[group]) * num + k);
   return devices;
 }
 
@@ -142,7 +152,8 @@ std::vector<Uplink> Cluster::uplinks(DeviceId from, DeviceId to) const {
   while (s != t) {
     const bool climbs = depth(s) >= depth(t);
     int& deeper = climbs ? s : t;
-    add(num_nodes_ + deeper, climbs ? Uplink::Direction::up : Uplink::Direction::down, switches[deeper].uplink);
+    add(num_nodes_ + deeper, climbs ? Uplink::Direction::up : Uplink::Direction::down,
+        switches[deeper].uplink);
     deeper = switch_parent_[deeper];
   }
   return passed;
@@ -178,7 +189,8 @@ Link Cluster::slowest_link(const std::vector<DeviceId>& group) const {
   }
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   if (nodes.size() < 2) return slowest;
-  // The uplink of a subtree lies on the path of some pair when the group has members in and outside of it.
+  // The uplink of a subtree lies on the path of some pair when the group has members in and outside
+  // of it.
   std::vector<std::size_t> nodes_below(switches.size(), 0);
   for (const int node : nodes) {
     const int index = group_of_node_index(node);

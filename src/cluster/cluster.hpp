@@ -13,10 +13,11 @@ namespace pptrain {
 /// A kind of device and what it can do at best.
 struct DeviceKind {
   std::string name;
-  double memory = 0.0;                           ///< bytes that a plan may use: the whole memory without the reserve
+  double memory = 0.0;  ///< bytes that a plan may use: the whole memory without the reserve
   std::map<std::string, double> flops;           ///< FLOP per second by precision
   double memory_bandwidth = 0.0;                 ///< bytes per second; 0: unknown
-  std::optional<double> reserve = std::nullopt;  ///< bytes that drivers and libraries take; nothing: nobody says it
+  std::optional<double> reserve = std::nullopt;  ///< bytes that drivers and libraries take;
+                                                 ///< nothing: nobody says it
 
   /// Bytes of the device's memory, with the reserve where that is known.
   double whole_memory() const { return memory + reserve.value_or(0.0); }
@@ -27,10 +28,12 @@ struct Link {
   double latency = 0.0;    ///< seconds
 };
 
-/// What a core works for messages between devices that share cores, beside copying them; both 0: not known.
+/// What a core works for messages between devices that share cores, beside copying them; both 0:
+/// not known.
 struct CoreSeconds {
   double message = 0.0;  ///< sending and receiving one
-  double wait = 0.0;     ///< each time that a device waits for messages: giving the core away and waking up
+  double wait = 0.0;     ///< each time that a device waits for messages: giving the core away and
+                         ///< waking up
 };
 
 /// `count` equal nodes with `num_devices` devices each.
@@ -39,22 +42,25 @@ struct NodeGroup {
   int count = 1;
   std::string device_kind;
   int num_devices = 1;
-  Link link;                       ///< between two devices of one node
-  Link uplink;                     ///< node to its switch
-  Link host_link;                  ///< each device to its host; not given: nothing can be offloaded
-  std::string switch_name;         ///< "": the root, which limits nothing
-  int cores = 0;                   ///< cores that the node's devices share; 0: each device has its own
-  CoreSeconds core_seconds;        ///< of messages of devices that share cores
-  std::string core_pool;           ///< nodes of one pool, containers of a host, share `cores`; "": a node's are its own
-  int pool_devices = 0;            ///< of all nodes of the pool; set by `Cluster::finish`
+  Link link;                 ///< between two devices of one node
+  Link uplink;               ///< node to its switch
+  Link host_link;            ///< each device to its host; not given: nothing can be offloaded
+  std::string switch_name;   ///< "": the root, which limits nothing
+  int cores = 0;             ///< cores that the node's devices share; 0: each device has its own
+  CoreSeconds core_seconds;  ///< of messages of devices that share cores
+  std::string core_pool;  ///< nodes of one pool, containers of a host, share `cores`; "": a node's
+                          ///< are its own
+  int pool_devices = 0;   ///< of all nodes of the pool; set by `Cluster::finish`
   std::vector<std::string> hosts;  ///< host name of each node where known
   std::optional<double> price;     ///< money for an hour of one node, in the cluster's currency
-  double power = 0.0;              ///< watts of one node at full load; 0: `node_watts` says what its devices take
-  double mtbf = 0.0;               ///< mean seconds between failures of one node; 0: not known
+  double power = 0.0;  ///< watts of one node at full load; 0: `node_watts` says what its devices
+                       ///< take
+  double mtbf = 0.0;   ///< mean seconds between failures of one node; 0: not known
 
   /// Devices among which `cores` are shared.
   int core_sharers() const { return core_pool.empty() ? num_devices : pool_devices; }
-  /// Whether there are fewer cores than devices that compute on them, so that devices slow each other down.
+  /// Whether there are fewer cores than devices that compute on them, so that devices slow each
+  /// other down.
   bool shares_cores() const { return cores > 0 && cores < core_sharers(); }
 };
 
@@ -82,7 +88,8 @@ class Cluster {
   std::string name;
   Emulate emulate = Emulate::no;
   std::string currency;            ///< of all prices, "USD"; "": none is known
-  double storage_bandwidth = 0.0;  ///< bytes per second that all nodes together write checkpoints with; 0: not known
+  double storage_bandwidth = 0.0;  ///< bytes per second that all nodes together write checkpoints
+                                   ///< with; 0: not known
   std::vector<DeviceKind> device_kinds;
   std::vector<NodeGroup> groups;
   std::vector<Switch> switches;
@@ -123,8 +130,9 @@ class Cluster {
   Link path(DeviceId a, DeviceId b) const;
   /// The uplinks with a bandwidth that a transfer passes; none inside a node.
   std::vector<Uplink> uplinks(DeviceId from, DeviceId to) const;
-  /// The uplinks with a bandwidth that a ring of the group passes, each once; none inside a node. The ring has the
-  /// devices of a node one after another, and those of a switch where nodes are in the order of their switches.
+  /// The uplinks with a bandwidth that a ring of the group passes, each once; none inside a node.
+  /// The ring has the devices of a node one after another, and those of a switch where nodes are in
+  /// the order of their switches.
   std::vector<Uplink> ring_uplinks(const std::vector<DeviceId>& group) const;
   /// Smallest bandwidth and largest latency over all pairs of a group of distinct devices, in
   /// O(group + switches) times the depth of the tree. A group of one is infinitely fast.

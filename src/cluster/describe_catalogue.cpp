@@ -9,7 +9,9 @@
 namespace pptrain {
 namespace {
 
-std::string number(double value, double unit) { return value > 0.0 ? fmt::format("{:.4g}", value / unit) : "-"; }
+std::string number(double value, double unit) {
+  return value > 0.0 ? fmt::format("{:.4g}", value / unit) : "-";
+}
 
 std::string rate(const DeviceKind& kind, const std::string& precision) {
   const auto found = kind.flops.find(precision);
@@ -24,10 +26,11 @@ std::string rate_of_16_bits(const DeviceKind& kind) {
 std::string device_table() {
   Rows rows = {{"kind", "GB", "TB/s", "fp32", "16 bits", "fp8", "link", "W"}};
   for (const CatalogueDevice& device : device_catalogue()) {
-    rows.push_back({device.name, number(device.kind.memory, 1e9), number(device.kind.memory_bandwidth, 1e12),
-                    rate(device.kind, "fp32"), rate_of_16_bits(device.kind), rate(device.kind, "fp8"),
-                    fmt::format("{}, {} GB/s", device.link_name, number(device.link.bandwidth, 1e9)),
-                    number(device.watts, 1.0)});
+    rows.push_back(
+        {device.name, number(device.kind.memory, 1e9), number(device.kind.memory_bandwidth, 1e12),
+         rate(device.kind, "fp32"), rate_of_16_bits(device.kind), rate(device.kind, "fp8"),
+         fmt::format("{}, {} GB/s", device.link_name, number(device.link.bandwidth, 1e9)),
+         number(device.watts, 1.0)});
   }
   return align(std::move(rows));
 }
@@ -36,7 +39,8 @@ std::string device_details() {
   Rows rows = {{"kind", "tf32", "host link", "source"}};
   for (const CatalogueDevice& device : device_catalogue()) {
     rows.push_back({device.name, rate(device.kind, "tf32"),
-                    fmt::format("{} GB/s", number(device.host_link.bandwidth, 1e9)), device.source});
+                    fmt::format("{} GB/s", number(device.host_link.bandwidth, 1e9)),
+                    device.source});
   }
   return align(std::move(rows));
 }
@@ -54,7 +58,8 @@ std::string node_table(bool details) {
 
 std::string describe_catalogue(bool details) {
   std::string text =
-      "Devices: memory, its bandwidth, dense TFLOP/s, link of two in a node one way\n\n" + device_table();
+      "Devices: memory, its bandwidth, dense TFLOP/s, link of two in a node one way\n\n" +
+      device_table();
   if (details) text += "\n" + device_details();
   text += "\nNodes: the uplink is all network cards together, one way\n\n" + node_table(false);
   if (details) text += "\n" + node_table(true);

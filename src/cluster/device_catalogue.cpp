@@ -11,12 +11,13 @@ namespace {
 
 constexpr double gb = 1e9;
 constexpr double tera = 1e12;
-/// Latency of a message between devices of a node and to the host. No data sheet says it: the order of what is
-/// measured.
+/// Latency of a message between devices of a node and to the host. No data sheet says it: the order
+/// of what is measured.
 constexpr double link_latency = 3 * 1e-6;
 
-/// A row in the units of data sheets. Rates are dense: where a sheet has them with sparsity alone, half of those are
-/// here. Rates of matrix products: those of matrix units, summed in fp32, but for `fp32`. 0: the device has none.
+/// A row in the units of data sheets. Rates are dense: where a sheet has them with sparsity alone,
+/// half of those are here. Rates of matrix products: those of matrix units, summed in fp32, but for
+/// `fp32`. 0: the device has none.
 struct Sheet {
   const char* name;
   std::vector<std::string> aliases;
@@ -34,10 +35,11 @@ constexpr double pcie3 = 15.75;
 constexpr double pcie4 = 31.5;
 constexpr double pcie5 = 63.0;
 
-// What data sheets call the bandwidth of NVLink is both ways together and of all links of a device: half of it goes to
-// one other device behind an NVSwitch. Without a switch: a V100 divides its six links among its neighbours; a GH200 on
-// a board of four has six of its 18 links to each other one; an MI300X one Infinity Fabric to each of seven; an MI250X
-// is two dies that programs see as a device each, with one link at least between dies of two cards.
+// What data sheets call the bandwidth of NVLink is both ways together and of all links of a device:
+// half of it goes to one other device behind an NVSwitch. Without a switch: a V100 divides its six
+// links among its neighbours; a GH200 on a board of four has six of its 18 links to each other one;
+// an MI300X one Infinity Fabric to each of seven; an MI250X is two dies that programs see as a
+// device each, with one link at least between dies of two cards.
 const std::vector<Sheet>& sheets() {
   static const std::vector<Sheet> all = {
 #include "cluster/device_sheets.inc"
@@ -46,12 +48,16 @@ const std::vector<Sheet>& sheets() {
 }
 
 CatalogueDevice device_of(const Sheet& sheet) {
-  CatalogueDevice device = {sheet.name, sheet.aliases, {}, sheet.link_name, {}, {}, sheet.watts, sheet.source};
+  CatalogueDevice device = {sheet.name, sheet.aliases, {},          sheet.link_name, {},
+                            {},         sheet.watts,   sheet.source};
   device.kind.name = sheet.name;
   device.kind.memory = sheet.memory * gb;
   device.kind.memory_bandwidth = sheet.memory_bandwidth * gb;
-  const std::array<std::pair<const char*, double>, 5> rates = {
-      {{"fp32", sheet.fp32}, {"tf32", sheet.tf32}, {"bf16", sheet.bf16}, {"fp16", sheet.fp16}, {"fp8", sheet.fp8}}};
+  const std::array<std::pair<const char*, double>, 5> rates = {{{"fp32", sheet.fp32},
+                                                                {"tf32", sheet.tf32},
+                                                                {"bf16", sheet.bf16},
+                                                                {"fp16", sheet.fp16},
+                                                                {"fp8", sheet.fp8}}};
   for (const auto& [precision, rate] : rates) {
     if (rate > 0.0) device.kind.flops[precision] = rate * tera;
   }
@@ -90,25 +96,29 @@ std::string plain_name(const std::string& name) {
 const CatalogueDevice* catalogue_device(const std::string& name) {
   const std::string plain = plain_name(name);
   for (const CatalogueDevice& device : device_catalogue()) {
-    const bool is_alias = std::find(device.aliases.begin(), device.aliases.end(), plain) != device.aliases.end();
+    const bool is_alias =
+        std::find(device.aliases.begin(), device.aliases.end(), plain) != device.aliases.end();
     if (device.name == plain || is_alias) return &device;
   }
   return nullptr;
 }
 
-std::vector<std::string> similar_names(const std::string& name, const std::vector<std::string>& names) {
+std::vector<std::string> similar_names(const std::string& name,
+                                       const std::vector<std::string>& names) {
   constexpr std::size_t most = 5;
   const std::string plain = plain_name(name);
   std::vector<std::string> similar;
   const auto take = [&](const auto& is_similar) {
     std::copy_if(names.begin(), names.end(), std::back_inserter(similar), is_similar);
   };
-  if (plain.size() > 1) take([&](const std::string& n) { return plain_name(n).find(plain) != std::string::npos; });
+  if (plain.size() > 1)
+    take([&](const std::string& n) { return plain_name(n).find(plain) != std::string::npos; });
   if (similar.empty()) {
     take([&](const std::string& n) { return first_word(plain_name(n)) == first_word(plain); });
   }
   if (similar.empty()) {
-    if (const std::string nearest = nearest_name(plain, names); !nearest.empty()) similar.push_back(nearest);
+    if (const std::string nearest = nearest_name(plain, names); !nearest.empty())
+      similar.push_back(nearest);
   }
   if (similar.size() > most) similar.resize(most);
   return similar;

@@ -22,19 +22,22 @@ struct CatalogueDevice {
 /// All kinds of device that are known by name, by maker and generation.
 const std::vector<CatalogueDevice>& device_catalogue();
 
-/// The device of that name; case, `_` for `-` and a maker's name in front ("NVIDIA", "Tesla", ...) do not count. Null:
-/// none has it.
+/// The device of that name; case, `_` for `-` and a maker's name in front ("NVIDIA", "Tesla", ...)
+/// do not count. Null: none has it.
 const CatalogueDevice* catalogue_device(const std::string& name);
 
 /// Adds a kind of device of the catalogue to a cluster that has none of that name.
 void add_catalogue_kind(Cluster& cluster, const std::string& name);
 
-/// A name as names of the catalogues are compared: in small letters, with `-` between words, without a maker in front.
+/// A name as names of the catalogues are compared: in small letters, with `-` between words,
+/// without a maker in front.
 std::string plain_name(const std::string& name);
 
-/// What somebody may mean who writes `name`: the `names` that have it as a part, else the ones that begin with the same
-/// word, else the one that is spelt nearly so. At most five; nothing where none is near.
-std::vector<std::string> similar_names(const std::string& name, const std::vector<std::string>& names);
+/// What somebody may mean who writes `name`: the `names` that have it as a part, else the ones that
+/// begin with the same word, else the one that is spelt nearly so. At most five; nothing where none
+/// is near.
+std::vector<std::string> similar_names(const std::string& name,
+                                       const std::vector<std::string>& names);
 
 /// Names of all devices of the catalogue.
 std::vector<std::string> catalogue_device_names();

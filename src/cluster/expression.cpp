@@ -62,7 +62,8 @@ class ExpressionReader {
     return read;
   }
 
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
+  [[noreturn]] void refuse(const std::string& problem, const std::string& reason,
+                           const std::string& suggestion) const {
     throw_bad_input({fmt::format("cluster \"{}\"", shown(text_)), problem, reason, suggestion});
   }
 
@@ -71,7 +72,8 @@ class ExpressionReader {
  private:
   Part read_part(const std::string& text) const {
     const std::vector<std::string> sides = split_at(text, '@');
-    if (sides.size() > 2) refuse(fmt::format("has two @ in \"{}\"", text), "a node has one network", example);
+    if (sides.size() > 2)
+      refuse(fmt::format("has two @ in \"{}\"", text), "a node has one network", example);
     Part part;
     part.text = text;
     if (sides.size() == 2) part.uplink = bandwidth(sides[1]);
@@ -83,7 +85,8 @@ class ExpressionReader {
              "one says how many nodes there are, a second one how many devices each has", example);
     }
     if (part.name.empty())
-      refuse(fmt::format("names nothing in \"{}\"", text), "a node or a device is missing", example);
+      refuse(fmt::format("names nothing in \"{}\"", text), "a node or a device is missing",
+             example);
     return part;
   }
 
@@ -92,7 +95,8 @@ class ExpressionReader {
     const std::size_t end = part.name.find_first_not_of("0123456789.+-");
     if (end == 0 || end == std::string::npos) return false;
     const std::size_t times = part.name.find_first_not_of(' ', end);
-    if (times == std::string::npos || (part.name[times] != 'x' && part.name[times] != 'X' && part.name[times] != '*')) {
+    if (times == std::string::npos ||
+        (part.name[times] != 'x' && part.name[times] != 'X' && part.name[times] != '*')) {
       return false;
     }
     part.counts.push_back(count(part.name.substr(0, end)));
@@ -105,7 +109,8 @@ class ExpressionReader {
     const char* end = digits.data() + digits.size();
     const auto read = std::from_chars(digits.data(), end, value);
     if (read.ec == std::errc() && read.ptr == end && value > 0) return value;
-    refuse(fmt::format("has the count \"{}\"", digits), "a count is a whole number of at least 1", example);
+    refuse(fmt::format("has the count \"{}\"", digits), "a count is a whole number of at least 1",
+           example);
   }
 
   /// Bytes per second of "100Gb/s", "100 Gbps", "100 Gbit/s", "12.5 GB/s".
@@ -115,8 +120,8 @@ class ExpressionReader {
     if (text.ends_with("b/s")) text.replace(text.size() - 3, 3, "bit/s");
     const std::optional<double> value = parse_quantity(text, Quantity::bandwidth);
     if (value && *value > 0.0 && *value <= 1e18) return *value;
-    refuse(fmt::format("has the network \"{}\"", written), "a bandwidth with its unit stands behind @",
-           "write for instance \"@ 100Gb/s\"");
+    refuse(fmt::format("has the network \"{}\"", written),
+           "a bandwidth with its unit stands behind @", "write for instance \"@ 100Gb/s\"");
   }
 
   std::string text_;
@@ -128,18 +133,21 @@ class ExpressionReader {
   const std::vector<std::string> devices = catalogue_device_names();
   names.insert(names.end(), devices.begin(), devices.end());
   const std::vector<std::string> near = similar_names(name, names);
-  reader.refuse(fmt::format("\"{}\" is no node or device that is known", name), "nor is there a file of the whole text",
+  reader.refuse(fmt::format("\"{}\" is no node or device that is known", name),
+                "nor is there a file of the whole text",
                 near.empty() ? "`pptrain cluster --list` shows what is known"
-                             : fmt::format("did you mean {}? `pptrain cluster --list` shows all", join(near, " or ")));
+                             : fmt::format("did you mean {}? `pptrain cluster --list` shows all",
+                                           join(near, " or ")));
 }
 
 NodeGroup group_of(const ExpressionReader& reader, const Part& part) {
   NodeGroup group;
   if (const CatalogueNode* node = catalogue_node(part.name)) {
     if (part.counts.size() == 2) {
-      reader.refuse(fmt::format("has two counts in \"{}\"", part.text),
-                    fmt::format("a {} has {} {} of its own", node->name, node->num_devices, node->device),
-                    fmt::format("write \"{}x {}\"", part.counts[0], node->name));
+      reader.refuse(
+          fmt::format("has two counts in \"{}\"", part.text),
+          fmt::format("a {} has {} {} of its own", node->name, node->num_devices, node->device),
+          fmt::format("write \"{}x {}\"", part.counts[0], node->name));
     }
     group = node_group(*node, part.counts.empty() ? 1 : part.counts[0]);
   } else if (const CatalogueDevice* device = catalogue_device(part.name)) {
@@ -162,12 +170,13 @@ void note_assumption(const Cluster& cluster, const std::vector<Part>& parts) {
   if (cluster.num_nodes() == 1) return;
   std::vector<std::string> assumed;
   for (const Part& part : parts) {
-    if (!part.uplink && catalogue_node(part.name) == nullptr) assumed.push_back("\"" + part.text + "\"");
+    if (!part.uplink && catalogue_node(part.name) == nullptr)
+      assumed.push_back("\"" + part.text + "\"");
   }
   if (assumed.empty()) return;
-  log_notice_once(
-      fmt::format("the network of {} is taken as {} Gbit/s for each node; write ... @ 400Gb/s for another one",
-                  join(assumed, ", "), assumed_gbit));
+  log_notice_once(fmt::format(
+      "the network of {} is taken as {} Gbit/s for each node; write ... @ 400Gb/s for another one",
+      join(assumed, ", "), assumed_gbit));
 }
 
 }  // namespace

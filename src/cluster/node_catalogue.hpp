@@ -13,7 +13,8 @@ struct CatalogueNode {
   std::vector<std::string> aliases;  ///< other names of it
   std::string device;                ///< name in the catalogue of devices
   int num_devices = 8;
-  Link uplink;          ///< to the network, one way: all cards that carry messages between devices, together
+  Link uplink;          ///< to the network, one way: all cards that carry messages between devices,
+                        ///< together
   std::string network;  ///< of which cards that is
   std::string source;   ///< document and year
 };

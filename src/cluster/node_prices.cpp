@@ -14,9 +14,11 @@
 namespace pptrain {
 namespace {
 
-constexpr const char* example = "write for instance --price dgx-h100=98.32USD, for an hour of one node";
+constexpr const char* example =
+    "write for instance --price dgx-h100=98.32USD, for an hour of one node";
 
-[[noreturn]] void refuse(const std::string& text, const std::string& problem, const std::string& reason) {
+[[noreturn]] void refuse(const std::string& text, const std::string& problem,
+                         const std::string& reason) {
   throw_bad_input({fmt::format("command line: --price {}", shown(text)), problem, reason, example});
 }
 
@@ -27,13 +29,15 @@ std::string without_spaces(std::string text) {
 
 bool means_device(const std::string& name, const std::string& kind) {
   const CatalogueDevice* known = catalogue_device(name);
-  return plain_name(name) == plain_name(kind) || (known != nullptr && known == catalogue_device(kind));
+  return plain_name(name) == plain_name(kind) ||
+         (known != nullptr && known == catalogue_device(kind));
 }
 
 }  // namespace
 
 bool is_currency(const std::string& text) {
-  return text.size() == 3 && std::all_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return text.size() == 3 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
 bool means_node_kind(const std::string& name, const std::string& kind) {
@@ -52,18 +56,22 @@ NodePrice parse_node_price(const std::string& text) {
   NodePrice price;
   price.text = text;
   const std::size_t equals = text.rfind('=');
-  if (equals == std::string::npos || equals == 0) refuse(text, "names no node", "it is no NAME=AMOUNTCURRENCY");
+  if (equals == std::string::npos || equals == 0)
+    refuse(text, "names no node", "it is no NAME=AMOUNTCURRENCY");
   price.name = text.substr(0, equals);
   const std::string amount = without_spaces(text.substr(equals + 1));
   const char* end = amount.data() + amount.size();
   const auto read = std::from_chars(amount.data(), end, price.amount);
   if (read.ec != std::errc() || !(price.amount >= 0.0) || price.amount > most_money) {
-    refuse(text, fmt::format("\"{}\" is no price", shown(amount)), "it does not begin with a number of at least 0");
+    refuse(text, fmt::format("\"{}\" is no price", shown(amount)),
+           "it does not begin with a number of at least 0");
   }
   price.currency = std::string(read.ptr, end);
-  if (price.currency.empty()) refuse(text, "the price has no currency", "an amount of money says nothing without one");
+  if (price.currency.empty())
+    refuse(text, "the price has no currency", "an amount of money says nothing without one");
   if (!is_currency(price.currency)) {
-    refuse(text, fmt::format("\"{}\" is no currency", shown(price.currency)), "a currency is three capital letters");
+    refuse(text, fmt::format("\"{}\" is no currency", shown(price.currency)),
+           "a currency is three capital letters");
   }
   return price;
 }
@@ -95,12 +103,14 @@ std::vector<std::string> priced_kinds(const Cluster& cluster) {
   return kinds;
 }
 
-void refuse_unknown_kind(const std::string& option, const std::string& name, const std::vector<std::string>& kinds) {
+void refuse_unknown_kind(const std::string& option, const std::string& name,
+                         const std::vector<std::string>& kinds) {
   const std::vector<std::string> near = similar_names(name, kinds);
-  throw_bad_input({fmt::format("command line: {}", option),
-                   fmt::format("the cluster has neither nodes nor devices \"{}\"", shown(name)),
-                   fmt::format("it has {}", join(kinds)),
-                   near.empty() ? "name one of these" : fmt::format("did you mean {}?", join(near, " or "))});
+  throw_bad_input(
+      {fmt::format("command line: {}", option),
+       fmt::format("the cluster has neither nodes nor devices \"{}\"", shown(name)),
+       fmt::format("it has {}", join(kinds)),
+       near.empty() ? "name one of these" : fmt::format("did you mean {}?", join(near, " or "))});
 }
 
 }  // namespace pptrain

@@ -10,8 +10,8 @@ namespace pptrain {
 /// Whether a text is a currency as ISO 4217 writes them: three capital letters.
 bool is_currency(const std::string& text);
 
-/// What one node of a group takes at full load, in watts: what the cluster says, else the power of its devices where
-/// the catalogue knows them; 0: not known.
+/// What one node of a group takes at full load, in watts: what the cluster says, else the power of
+/// its devices where the catalogue knows them; 0: not known.
 double node_watts(const NodeGroup& group);
 
 /// Whether a name means this kind of node, by all names that the catalogue has for it.
@@ -25,16 +25,17 @@ struct NodePrice {
   std::string currency;
 };
 
-/// Reads NAME=AMOUNTCURRENCY; a space before the currency may stand. Throws `Error` (exit code 2) where a part is
-/// missing or wrong, with what to write.
+/// Reads NAME=AMOUNTCURRENCY; a space before the currency may stand. Throws `Error` (exit code 2)
+/// where a part is missing or wrong, with what to write.
 NodePrice parse_node_price(const std::string& text);
 
-/// Gives the nodes of that kind, or whose devices are of that kind, this price, in place of what a file says; false
-/// where the cluster has none. Throws `Error` (exit code 2) where the cluster's other prices are in another currency.
+/// Gives the nodes of that kind, or whose devices are of that kind, this price, in place of what a
+/// file says; false where the cluster has none. Throws `Error` (exit code 2) where the cluster's
+/// other prices are in another currency.
 bool set_node_price(Cluster& cluster, const NodePrice& price);
 
-/// Refuses (`Error`, exit code 2) a name of the option `option` that is of no node and no device of the clusters whose
-/// kinds are given, with those that are.
+/// Refuses (`Error`, exit code 2) a name of the option `option` that is of no node and no device of
+/// the clusters whose kinds are given, with those that are.
 [[noreturn]] void refuse_unknown_kind(const std::string& option, const std::string& name,
                                       const std::vector<std::string>& kinds);
 

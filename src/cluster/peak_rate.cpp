@@ -4,12 +4,15 @@
 
 namespace pptrain {
 
-double peak_flop_rate(const Cluster& cluster, const NodeGroup& group, const std::string& precision) {
-  const auto kind = std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
-                                 [&](const DeviceKind& each) { return each.name == group.device_kind; });
+double peak_flop_rate(const Cluster& cluster, const NodeGroup& group,
+                      const std::string& precision) {
+  const auto kind =
+      std::find_if(cluster.device_kinds.begin(), cluster.device_kinds.end(),
+                   [&](const DeviceKind& each) { return each.name == group.device_kind; });
   const auto rate = kind->flops.find(precision);
   if (rate == kind->flops.end()) return 0.0;
-  return rate->second * (group.shares_cores() ? static_cast<double>(group.cores) / group.core_sharers() : 1.0);
+  return rate->second *
+         (group.shares_cores() ? static_cast<double>(group.cores) / group.core_sharers() : 1.0);
 }
 
 double peak_flop_rate(const Cluster& cluster, const std::string& precision) {

@@ -17,8 +17,8 @@
 namespace pptrain {
 namespace {
 
-/// More than any device has: bytes fit a whole number of 64 bits, and no sum or quotient of costs leaves what a double
-/// holds.
+/// More than any device has: bytes fit a whole number of 64 bits, and no sum or quotient of costs
+/// leaves what a double holds.
 double most_of(Quantity quantity) {
   switch (quantity) {
     case Quantity::flop_rate: return 1e24;
@@ -35,16 +35,19 @@ double positive(const TomlTable& table, const std::string& key, Quantity quantit
                 std::optional<double> fallback = {}) {
   const double value = table.quantity(key, quantity, fallback);
   if (!table.has(key)) return value;
-  const std::string units = fmt::format("a positive number and one of {}", accepted_units(quantity));
+  const std::string units =
+      fmt::format("a positive number and one of {}", accepted_units(quantity));
   if (!(value > 0.0)) {
-    table.refuse(key, fmt::format("{} must be positive", table.full_name(key)), fmt::format("it is {}", value),
-                 "write " + units);
+    table.refuse(key, fmt::format("{} must be positive", table.full_name(key)),
+                 fmt::format("it is {}", value), "write " + units);
   }
   if (value < least_quantity || value > most_of(quantity)) {
-    table.refuse(
-        key, fmt::format("{} is too {}", table.full_name(key), value < least_quantity ? "small" : "large"),
-        fmt::format("it is {:.3g}, and from {:g} to {:g} are possible", value, least_quantity, most_of(quantity)),
-        "correct the number or its unit: write " + units);
+    table.refuse(key,
+                 fmt::format("{} is too {}", table.full_name(key),
+                             value < least_quantity ? "small" : "large"),
+                 fmt::format("it is {:.3g}, and from {:g} to {:g} are possible", value,
+                             least_quantity, most_of(quantity)),
+                 "correct the number or its unit: write " + units);
   }
   return value;
 }
@@ -53,10 +56,11 @@ int count_at_least(const TomlTable& table, const std::string& key, int minimum, 
   const std::int64_t value = table.integer(key, fallback);
   constexpr std::int64_t most = std::numeric_limits<int>::max();
   if (value < minimum || value > most) {
-    table.refuse(key,
-                 fmt::format("{} must be {} {}", table.full_name(key), value < minimum ? "at least" : "at most",
-                             value < minimum ? minimum : most),
-                 fmt::format("it is {}", value), "correct it, or remove this part of the cluster");
+    table.refuse(
+        key,
+        fmt::format("{} must be {} {}", table.full_name(key),
+                    value < minimum ? "at least" : "at most", value < minimum ? minimum : most),
+        fmt::format("it is {}", value), "correct it, or remove this part of the cluster");
   }
   return static_cast<int>(value);
 }
@@ -65,12 +69,13 @@ int count_at_least(const TomlTable& table, const std::string& key, int minimum, 
 double seconds_at_least_zero(const TomlTable& table, const std::string& key) {
   const double seconds = table.quantity(key, Quantity::seconds, 0.0);
   if (seconds < 0.0) {
-    table.refuse(key, fmt::format("{} must not be negative", table.full_name(key)), fmt::format("it is {} s", seconds),
-                 "leave it out where it is unknown");
+    table.refuse(key, fmt::format("{} must not be negative", table.full_name(key)),
+                 fmt::format("it is {} s", seconds), "leave it out where it is unknown");
   }
   if (seconds > most_of(Quantity::seconds)) {
     table.refuse(key, fmt::format("{} is too large", table.full_name(key)),
-                 fmt::format("it is {:.3g} s, and up to {:g} s are possible", seconds, most_of(Quantity::seconds)),
+                 fmt::format("it is {:.3g} s, and up to {:g} s are possible", seconds,
+                             most_of(Quantity::seconds)),
                  "correct the number or its unit");
   }
   return seconds;
@@ -82,7 +87,8 @@ std::optional<double> money(const TomlTable& table, const std::string& key) {
   const double amount = table.number(key, 0.0);
   if (!table.has(key)) return std::nullopt;
   if (amount < 0.0 || amount > most_money) {
-    table.refuse(key, fmt::format("{} must be between 0 and {:g}", table.full_name(key), most_money),
+    table.refuse(key,
+                 fmt::format("{} must be between 0 and {:g}", table.full_name(key), most_money),
                  fmt::format("it is {:g}", amount), "write an amount of money, for instance 98.32");
   }
   return amount;
@@ -101,7 +107,8 @@ Link read_link(const TomlTable& parent, const std::string& key, const Link& fall
 CoreSeconds read_core_seconds(const TomlTable& parent) {
   const std::optional<TomlTable> table = parent.table("core_seconds");
   if (!table) return {};
-  const CoreSeconds result = {seconds_at_least_zero(*table, "message"), seconds_at_least_zero(*table, "wait")};
+  const CoreSeconds result = {seconds_at_least_zero(*table, "message"),
+                              seconds_at_least_zero(*table, "wait")};
   table->finish(cluster_keys::core_seconds);
   return result;
 }
@@ -115,35 +122,39 @@ void read_reserve(const TomlTable& table, DeviceKind& kind) {
                  fmt::format("it is {}", reserve), "write 0 where plans may use all of the memory");
   }
   if (reserve >= kind.memory) {
-    table.refuse(
-        "reserve", fmt::format("{} leaves no memory to plans", table.full_name("reserve")),
-        fmt::format("it is {} of the {} of \"{}\"", format_bytes(reserve), format_bytes(kind.memory), kind.name),
-        "write less than memory: what drivers and libraries take of the device, for instance \"1.5 GiB\"");
+    table.refuse("reserve", fmt::format("{} leaves no memory to plans", table.full_name("reserve")),
+                 fmt::format("it is {} of the {} of \"{}\"", format_bytes(reserve),
+                             format_bytes(kind.memory), kind.name),
+                 "write less than memory: what drivers and libraries take of the device, for "
+                 "instance \"1.5 GiB\"");
   }
   set_reserve(kind, reserve);
 }
 
-/// Refuses a kind without memory whose name is nearly that of one in the catalogue, which would say it.
+/// Refuses a kind without memory whose name is nearly that of one in the catalogue, which would say
+/// it.
 void refuse_misspelt_kind(const TomlTable& table, const std::string& kind) {
   const std::vector<std::string> near = similar_names(kind, catalogue_device_names());
   if (near.empty()) return;
   table.refuse("kind", fmt::format("{} is missing", table.full_name("memory")),
                fmt::format("\"{}\" is no kind whose memory is known", kind),
-               fmt::format("add memory = \"... GiB\"; or did you mean kind = \"{}\"?", join(near, "\" or \"")));
+               fmt::format("add memory = \"... GiB\"; or did you mean kind = \"{}\"?",
+                           join(near, "\" or \"")));
 }
 
-/// A kind of device: what the file leaves out is the catalogue's where it knows the name. A table of rates is whole:
-/// precisions that it leaves out are not known.
+/// A kind of device: what the file leaves out is the catalogue's where it knows the name. A table
+/// of rates is whole: precisions that it leaves out are not known.
 DeviceKind read_device(const TomlTable& table) {
   DeviceKind kind;
   const std::string name = table.string("kind");
   if (const CatalogueDevice* known = catalogue_device(name)) kind = known->kind;
   kind.name = name;
   if (kind.memory == 0.0 && !table.has("memory")) refuse_misspelt_kind(table, name);
-  kind.memory =
-      positive(table, "memory", Quantity::bytes, kind.memory > 0.0 ? std::optional(kind.memory) : std::nullopt);
+  kind.memory = positive(table, "memory", Quantity::bytes,
+                         kind.memory > 0.0 ? std::optional(kind.memory) : std::nullopt);
   read_reserve(table, kind);
-  kind.memory_bandwidth = positive(table, "memory_bandwidth", Quantity::bandwidth, kind.memory_bandwidth);
+  kind.memory_bandwidth =
+      positive(table, "memory_bandwidth", Quantity::bandwidth, kind.memory_bandwidth);
   if (const std::optional<TomlTable> flops = table.table("flops")) {
     kind.flops.clear();
     for (const std::string& precision : cluster_keys::flops.names()) {
@@ -163,15 +174,17 @@ DeviceKind read_device(const TomlTable& table) {
 [[noreturn]] void refuse_missing_devices(const TomlTable& table, const std::string& kind) {
   const std::vector<std::string> near = similar_names(kind, catalogue_node_names());
   std::string suggestion = "add devices = { kind = \"...\", count = ... }";
-  if (!near.empty()) suggestion += fmt::format("; or did you mean kind = \"{}\"?", join(near, "\" or \""));
+  if (!near.empty())
+    suggestion += fmt::format("; or did you mean kind = \"{}\"?", join(near, "\" or \""));
   table.refuse("devices", fmt::format("{} is missing", table.full_name("devices")),
-               table.has("kind") ? fmt::format("\"{}\" is no kind of node whose devices are known", kind)
-                                 : "only nodes of a known kind have a default",
+               table.has("kind")
+                   ? fmt::format("\"{}\" is no kind of node whose devices are known", kind)
+                   : "only nodes of a known kind have a default",
                suggestion);
 }
 
-/// Nodes of this kind with their devices. Those of a table without devices are the catalogue's, and so are links that
-/// it leaves out.
+/// Nodes of this kind with their devices. Those of a table without devices are the catalogue's, and
+/// so are links that it leaves out.
 NodeGroup read_devices(const TomlTable& table, const std::string& kind) {
   NodeGroup group;
   if (const std::optional<TomlTable> devices = table.table("devices")) {
@@ -239,7 +252,8 @@ Cluster cluster_of(const TomlTable& root, const std::string& source) {
   for (const char* section : {"job", "model", "data", "training"}) {
     if (!root.has(section)) continue;
     throw_bad_input({source, "this is a job and no cluster", fmt::format("it has [{}]", section),
-                     "name a CLUSTER.toml: examples are in inputs/clusters/, and `pptrain cluster --format toml` "
+                     "name a CLUSTER.toml: examples are in inputs/clusters/, and `pptrain cluster "
+                     "--format toml` "
                      "writes one for the machine that it runs on"});
   }
   Cluster cluster;
@@ -247,21 +261,25 @@ Cluster cluster_of(const TomlTable& root, const std::string& source) {
   cluster.emulate = emulate_of(root.name("emulate", {"no", "numbers", "timing"}, "no"));
   cluster.currency = root.string("currency", "");
   cluster.storage_bandwidth = positive(root, "storage_bandwidth", Quantity::bandwidth, 0.0);
-  for (const TomlTable& table : root.tables("device")) cluster.device_kinds.push_back(read_device(table));
+  for (const TomlTable& table : root.tables("device"))
+    cluster.device_kinds.push_back(read_device(table));
   for (const TomlTable& table : root.tables("node")) {
     const NodeGroup& group = cluster.groups.emplace_back(read_node(table));
     if (!table.has("devices")) add_catalogue_kind(cluster, group.device_kind);
   }
-  for (const TomlTable& table : root.tables("switch")) cluster.switches.push_back(read_switch(table));
+  for (const TomlTable& table : root.tables("switch"))
+    cluster.switches.push_back(read_switch(table));
   root.finish(cluster_keys::root);
-  cluster.finish([&](const std::string& path) { return path.empty() ? source : locate(root, path); });
+  cluster.finish(
+      [&](const std::string& path) { return path.empty() ? source : locate(root, path); });
   return cluster;
 }
 
 }  // namespace
 
 Cluster read_cluster(const std::string& name) {
-  return means_cluster_file(name) ? cluster_of(read_toml(name), name) : parse_cluster_expression(name);
+  return means_cluster_file(name) ? cluster_of(read_toml(name), name)
+                                  : parse_cluster_expression(name);
 }
 
 Cluster parse_cluster(std::string_view text, const std::string& source) {

@@ -6,9 +6,9 @@
 
 namespace pptrain {
 
-/// Reads a CLUSTER.toml or, where `name` is no file, the cluster that this text says (`parse_cluster_expression`). Of a
-/// kind of device that the catalogue knows a file may leave out what the catalogue says. Bad input throws `Error` (exit
-/// code 2) with file, line and suggestion.
+/// Reads a CLUSTER.toml or, where `name` is no file, the cluster that this text says
+/// (`parse_cluster_expression`). Of a kind of device that the catalogue knows a file may leave out
+/// what the catalogue says. Bad input throws `Error` (exit code 2) with file, line and suggestion.
 Cluster read_cluster(const std::string& name);
 Cluster parse_cluster(std::string_view text, const std::string& source);
 

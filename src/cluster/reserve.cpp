@@ -10,9 +10,10 @@ namespace {
 /// Words of NVIDIA's names of GPUs, as its data sheets, `nvidia-smi` and clouds write them.
 bool is_gpu_word(const std::string& word) {
   static const std::set<std::string> words = {
-      "nvidia", "tesla", "geforce", "quadro", "rtx",  "titan", "k80",   "p4",   "p40",  "p100",  "v100",  "t4",
-      "t4g",    "a2",    "a10",     "a10g",   "a16",  "a30",   "a40",   "a100", "a800", "a6000", "l4",    "l20",
-      "l40",    "l40s",  "h20",     "h100",   "h200", "h800",  "gh200", "b100", "b200", "b300",  "gb200", "gb300"};
+      "nvidia", "tesla", "geforce", "quadro", "rtx",  "titan", "k80",  "p4",    "p40",
+      "p100",   "v100",  "t4",      "t4g",    "a2",   "a10",   "a10g", "a16",   "a30",
+      "a40",    "a100",  "a800",    "a6000",  "l4",   "l20",   "l40",  "l40s",  "h20",
+      "h100",   "h200",  "h800",    "gh200",  "b100", "b200",  "b300", "gb200", "gb300"};
   return words.contains(word);
 }
 
@@ -33,11 +34,13 @@ bool is_gpu_name(const std::string& kind) {
 
 double usual_gpu_reserve(double memory) {
   constexpr double mib = 1048576.0;
-  // A context and the modules of kernels: nvidia-smi shows some 0.3 to 0.5 GB of a process that has done nothing else.
+  // A context and the modules of kernels: nvidia-smi shows some 0.3 to 0.5 GB of a process that has
+  // done nothing else.
   constexpr double context = 512.0 * mib;
-  // A channel of NCCL has buffers for its three protocols, by default of 4 MiB (NCCL_BUFFSIZE), 120 x 640 x 8 words of
-  // 8 bytes (LL128) and 8 x 512 x 8 lines of 16 bytes (LL), towards each of two neighbours in a ring: 18.4 MiB. About
-  // 24 channels between GPUs with NVLink make 441 MiB a communicator.
+  // A channel of NCCL has buffers for its three protocols, by default of 4 MiB (NCCL_BUFFSIZE), 120
+  // x 640 x 8 words of 8 bytes (LL128) and 8 x 512 x 8 lines of 16 bytes (LL), towards each of two
+  // neighbours in a ring: 18.4 MiB. About 24 channels between GPUs with NVLink make 441 MiB a
+  // communicator.
   constexpr double communicator = 448.0 * mib;
   // A device is in a group of tensor parallelism and in one of replicas.
   constexpr double num_communicators = 2.0;

@@ -12,7 +12,8 @@ void Alarm::raise(Reason reason) {
   raised_ = reason;
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (rank == comm_.rank()) continue;
-    // An empty message leaves at once; a rank that is stuck never takes it, so nobody waits for that.
+    // An empty message leaves at once; a rank that is stuck never takes it, so nobody waits for
+    // that.
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag_of(reason), comm_.get(), &request);
     MPI_Request_free(&request);

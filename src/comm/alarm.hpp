@@ -8,8 +8,8 @@
 
 namespace pptrain {
 
-/// Tells all ranks that one has given up, so that each ends with a message of its own or a common one instead of
-/// waiting in vain or being ended without a word.
+/// Tells all ranks that one has given up, so that each ends with a message of its own or a common
+/// one instead of waiting in vain or being ended without a word.
 class Alarm {
  public:
   /// Why a rank gives up: it waited too long for another, or it failed by itself.

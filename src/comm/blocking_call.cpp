@@ -24,22 +24,26 @@ std::atomic<double> timeout_seconds = 0.0;
 std::string culprits(const std::vector<StoppedRank>& stopped_here) {
   std::string text;
   for (const StoppedRank& stopped : stopped_here) {
-    text += fmt::format("{}rank {} is stopped, process {} of this host", text.empty() ? "" : ", ", stopped.rank,
-                        stopped.process);
+    text += fmt::format("{}rank {} is stopped, process {} of this host", text.empty() ? "" : ", ",
+                        stopped.rank, stopped.process);
   }
   return text.empty() ? "a rank does not come: the one that says nothing" : text;
 }
 
-/// Stopped ranks go on, for the launcher to end them with the others: one of them may be stopped while it connects to
-/// mpirun, which then waits for itself where it ends the rank in the middle of that (Open MPI 4.1 with PMIx 4.2).
+/// Stopped ranks go on, for the launcher to end them with the others: one of them may be stopped
+/// while it connects to mpirun, which then waits for itself where it ends the rank in the middle of
+/// that (Open MPI 4.1 with PMIx 4.2).
 [[noreturn]] void end_process(const std::string& doing, double seconds) {
   const std::vector<StoppedRank> stopped_here = stopped_ranks();
   log_error("{}",
-            format_complaint({fmt::format("rank {}, {}", launched_rank().value_or(0), doing),
-                              fmt::format("waited longer than {} for the other ranks", format_seconds(seconds)),
-                              culprits(stopped_here), "look at that rank's process and host, or raise [job] timeout"}));
+            format_complaint(
+                {fmt::format("rank {}, {}", launched_rank().value_or(0), doing),
+                 fmt::format("waited longer than {} for the other ranks", format_seconds(seconds)),
+                 culprits(stopped_here),
+                 "look at that rank's process and host, or raise [job] timeout"}));
   for (const StoppedRank& stopped : stopped_here) ::kill(stopped.process, SIGCONT);
-  std::this_thread::sleep_for(std::chrono::seconds(2));  // a launcher ends the others with the first
+  std::this_thread::sleep_for(std::chrono::seconds(2));  // a launcher ends the others with the
+                                                         // first
   std::_Exit(static_cast<int>(ExitCode::runtime_failure));
 }
 
@@ -72,7 +76,9 @@ void BlockingCall::watch(double seconds) {
   constexpr int pieces = 8;
   std::unique_lock lock(mutex_);
   for (int piece = 0; piece < pieces; ++piece) {
-    if (ended_.wait_for(lock, std::chrono::duration<double>(seconds / pieces), [this] { return has_ended_; })) return;
+    if (ended_.wait_for(lock, std::chrono::duration<double>(seconds / pieces),
+                        [this] { return has_ended_; }))
+      return;
   }
   end_process(doing_, seconds);
 }

@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// How long calls of MPI that wait for other ranks without an end (starting it, making communicators) may take, in
-/// this process; 0, as in the beginning: for ever.
+/// How long calls of MPI that wait for other ranks without an end (starting it, making
+/// communicators) may take, in this process; 0, as in the beginning: for ever.
 class BlockingTimeout {
  public:
   /// Until it is destroyed; then what was before.
@@ -23,8 +23,9 @@ class BlockingTimeout {
   double before_;
 };
 
-/// While it lives this rank is in such a call. When that takes too long the process says so, names the ranks of this
-/// host that are stopped, and ends with exit code 4, as no function of MPI could be called beside.
+/// While it lives this rank is in such a call. When that takes too long the process says so, names
+/// the ranks of this host that are stopped, and ends with exit code 4, as no function of MPI could
+/// be called beside.
 class BlockingCall {
  public:
   /// `doing` is for the message: "making communicators".

@@ -20,7 +20,8 @@ class Messages final : public Pending {
   Messages(const Messages&) = delete;
   Messages& operator=(const Messages&) = delete;
   ~Messages() {
-    // Only an error leaves requests behind; the job ends then, but not with a write into freed memory.
+    // Only an error leaves requests behind; the job ends then, but not with a write into freed
+    // memory.
     for (Message& message : messages_) {
       if (message.request != MPI_REQUEST_NULL) MPI_Cancel(&message.request);
     }
@@ -94,7 +95,8 @@ std::vector<std::string> receive_from_all(MPI_Comm comm, const std::string& own,
   std::vector<unsigned long long> lengths(static_cast<std::size_t>(size), 0);
   Messages of_lengths;
   for (int rank = 1; rank < size; ++rank) {
-    MPI_Irecv(&lengths[rank], 1, MPI_UNSIGNED_LONG_LONG, rank, length_tag, comm, of_lengths.add(rank));
+    MPI_Irecv(&lengths[rank], 1, MPI_UNSIGNED_LONG_LONG, rank, length_tag, comm,
+              of_lengths.add(rank));
   }
   wait(of_lengths, waiter, "gathering from all ranks");
   std::vector<std::string> texts(static_cast<std::size_t>(size));
@@ -103,15 +105,16 @@ std::vector<std::string> receive_from_all(MPI_Comm comm, const std::string& own,
   for (int rank = 1; rank < size; ++rank) {
     texts[rank].resize(lengths[rank]);
     for_pieces(lengths[rank], [&](std::size_t offset, int count) {
-      MPI_Irecv(texts[rank].data() + offset, count, MPI_CHAR, rank, text_tag, comm, of_texts.add(rank));
+      MPI_Irecv(texts[rank].data() + offset, count, MPI_CHAR, rank, text_tag, comm,
+                of_texts.add(rank));
     });
   }
   wait(of_texts, waiter, "gathering from all ranks");
   return texts;
 }
 
-/// The ranks with which this one shares a broadcast, in a binomial tree below rank 0. `MPI_Ibcast` would not tell which
-/// rank does not come.
+/// The ranks with which this one shares a broadcast, in a binomial tree below rank 0. `MPI_Ibcast`
+/// would not tell which rank does not come.
 struct BroadcastTree {
   std::optional<int> before;  ///< from which the text comes; nothing on rank 0
   std::vector<int> behind;    ///< to which it goes, those with most ranks behind them first
@@ -121,7 +124,8 @@ struct BroadcastTree {
     const int size = size_of(comm);
     const int lowest_bit = rank & -rank;
     if (rank > 0) before = rank - lowest_bit;
-    for (int bit = 1; (rank == 0 || bit < lowest_bit) && rank + bit < size; bit *= 2) behind.push_back(rank + bit);
+    for (int bit = 1; (rank == 0 || bit < lowest_bit) && rank + bit < size; bit *= 2)
+      behind.push_back(rank + bit);
     std::reverse(behind.begin(), behind.end());
   }
 };
@@ -137,10 +141,12 @@ struct Passed {
 /// Takes a message from the rank before and hands it on.
 void pass_on(MPI_Comm comm, const BroadcastTree& tree, const Passed& m, Waiter& waiter) {
   Messages coming;
-  if (tree.before) MPI_Irecv(m.data, m.count, m.type, *tree.before, m.tag, comm, coming.add(*tree.before));
+  if (tree.before)
+    MPI_Irecv(m.data, m.count, m.type, *tree.before, m.tag, comm, coming.add(*tree.before));
   wait(coming, waiter, "broadcast from rank 0");
   Messages going;
-  for (const int rank : tree.behind) MPI_Isend(m.data, m.count, m.type, rank, m.tag, comm, going.add(rank));
+  for (const int rank : tree.behind)
+    MPI_Isend(m.data, m.count, m.type, rank, m.tag, comm, going.add(rank));
   wait(going, waiter, "broadcast from rank 0");
 }
 
@@ -185,7 +191,8 @@ std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Wai
   return doubles_in(all);
 }
 
-std::vector<double> gather_to_all(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter) {
+std::vector<double> gather_to_all(MPI_Comm comm, const std::vector<double>& values,
+                                  Waiter& waiter) {
   return doubles_in(broadcast(comm, bytes_of(gather(comm, values, waiter)), waiter));
 }
 
@@ -195,8 +202,9 @@ std::optional<Error> error_of(const std::function<void()>& work) {
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error(ExitCode::runtime_failure, format_complaint({"", "the host gave no memory", "",
-                                                              "use a smaller micro-batch or fewer ranks per host"}));
+    return Error(ExitCode::runtime_failure,
+                 format_complaint({"", "the host gave no memory", "",
+                                   "use a smaller micro-batch or fewer ranks per host"}));
   } catch (const std::exception& failure) {
     return Error(ExitCode::other, failure.what());
   }
@@ -213,11 +221,14 @@ void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& wo
 }
 
 void share_error(MPI_Comm comm, Waiter& waiter, const std::optional<Error>& error) {
-  const std::string failure = error ? static_cast<char>(error->code()) + std::string(error->what()) : "";
+  const std::string failure =
+      error ? static_cast<char>(error->code()) + std::string(error->what()) : "";
   const std::vector<std::string> failures = gather(comm, failure, waiter);
-  const auto first = std::find_if(failures.begin(), failures.end(), [](const std::string& f) { return !f.empty(); });
+  const auto first = std::find_if(failures.begin(), failures.end(),
+                                  [](const std::string& f) { return !f.empty(); });
   const std::string told = broadcast(comm, first == failures.end() ? "" : *first, waiter);
-  if (!told.empty()) throw Error(static_cast<ExitCode>(told[0]), told.substr(1), ThrownBy::all_ranks);
+  if (!told.empty())
+    throw Error(static_cast<ExitCode>(told[0]), told.substr(1), ThrownBy::all_ranks);
 }
 
 }  // namespace pptrain

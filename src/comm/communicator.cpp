@@ -17,18 +17,21 @@ class Ended final : public Pending {
 
 }  // namespace
 
-void Communicator::all_to_all(const void*, const std::vector<std::size_t>&, void*, const std::vector<std::size_t>&) {
+void Communicator::all_to_all(const void*, const std::vector<std::size_t>&, void*,
+                              const std::vector<std::size_t>&) {
   PPTRAIN_ASSERT(false, "an all-to-all of {} members off the host", size());
 }
 
 /// Brings what the member sends to itself; members that are on paper alone send zeros.
-void SilentCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
-                                    const std::vector<std::size_t>& received) {
+void SilentCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent,
+                                    void* to, const std::vector<std::size_t>& received) {
   std::memset(to, 0, std::accumulate(received.begin(), received.end(), std::size_t{0}));
   std::memcpy(to, from, std::min(sent.front(), received.front()));
 }
 
-PendingPtr SilentCommunicator::start_all_reduce_sum(float*, std::size_t) { return std::make_unique<Ended>(); }
+PendingPtr SilentCommunicator::start_all_reduce_sum(float*, std::size_t) {
+  return std::make_unique<Ended>();
+}
 
 PendingPtr SilentCommunicator::start_reduce_scatter_sum(float*, const std::vector<Interval>&) {
   return std::make_unique<Ended>();
@@ -38,7 +41,9 @@ PendingPtr SilentCommunicator::start_all_gather(float*, const std::vector<Interv
   return std::make_unique<Ended>();
 }
 
-PendingPtr SilentCommunicator::start_all_reduce_sum(BFloat16*, std::size_t) { return std::make_unique<Ended>(); }
+PendingPtr SilentCommunicator::start_all_reduce_sum(BFloat16*, std::size_t) {
+  return std::make_unique<Ended>();
+}
 
 PendingPtr SilentCommunicator::start_reduce_scatter_sum(BFloat16*, const std::vector<Interval>&) {
   return std::make_unique<Ended>();

@@ -16,8 +16,8 @@ struct MpiDeviceMemory {
   std::string reason;
 };
 
-/// Asks the MPI that the program runs with. With Open MPI, `--mca opal_cuda_support 0` (5: `--mca accelerator null`)
-/// makes it say no.
+/// Asks the MPI that the program runs with. With Open MPI, `--mca opal_cuda_support 0` (5: `--mca
+/// accelerator null`) makes it say no.
 MpiDeviceMemory mpi_device_memory();
 
 }  // namespace pptrain

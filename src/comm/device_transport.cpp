@@ -12,7 +12,9 @@ PendingPtr DeviceTransport::send(RankId to, int tag, const void* data, std::size
 PendingPtr DeviceTransport::receive(RankId from, int tag, void* data, std::size_t bytes) {
   StagedWork work;
   work.behind = staging_.device().work_so_far();
-  work.move = [this, from, tag, data, bytes](std::byte*) { return mpi_->receive(from, tag, data, bytes); };
+  work.move = [this, from, tag, data, bytes](std::byte*) {
+    return mpi_->receive(from, tag, data, bytes);
+  };
   return std::make_unique<StagedTransfer>(staging_, std::move(work));
 }
 

@@ -7,11 +7,13 @@
 
 namespace pptrain {
 
-/// Messages of memory of a device that MPI reaches itself. MPI knows nothing of the device's order: a message starts
-/// when what the device was told before has ended, whether it reads the memory or overwrites it.
+/// Messages of memory of a device that MPI reaches itself. MPI knows nothing of the device's order:
+/// a message starts when what the device was told before has ended, whether it reads the memory or
+/// overwrites it.
 class DeviceTransport final : public Transport {
  public:
-  DeviceTransport(std::unique_ptr<Transport> mpi, Staging& staging) : mpi_(std::move(mpi)), staging_(staging) {}
+  DeviceTransport(std::unique_ptr<Transport> mpi, Staging& staging)
+      : mpi_(std::move(mpi)), staging_(staging) {}
 
   PendingPtr send(RankId to, int tag, const void* data, std::size_t bytes) override;
   PendingPtr receive(RankId from, int tag, void* data, std::size_t bytes) override;

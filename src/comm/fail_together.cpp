@@ -12,7 +12,8 @@
 namespace pptrain {
 namespace {
 
-// What a rank reports: nothing where it ended well, else how it failed, the exit code and the message.
+// What a rank reports: nothing where it ended well, else how it failed, the exit code and the
+// message.
 constexpr char by_itself = '!';
 constexpr char by_another = '?';
 
@@ -21,12 +22,14 @@ std::string report_of(char how, const Error& error) {
   return report + error.what();
 }
 
-/// The exit code and the message of the lowest rank that failed by itself, with its rank; "" where none failed.
+/// The exit code and the message of the lowest rank that failed by itself, with its rank; "" where
+/// none failed.
 std::string first_failure(const std::vector<std::string>& reports) {
   const std::string* first = nullptr;
   std::size_t rank = 0;
   for (std::size_t r = 0; r < reports.size(); ++r) {
-    if (reports[r].empty() || (first != nullptr && (first->front() == by_itself || reports[r][0] == by_another))) {
+    if (reports[r].empty() ||
+        (first != nullptr && (first->front() == by_itself || reports[r][0] == by_another))) {
       continue;
     }
     first = &reports[r];
@@ -53,11 +56,14 @@ void fail_together(Alarm& alarm, double timeout_seconds, const std::function<voi
   Waiter patience(timeout_seconds, CoreUse::shared);
   patience.name_place([rank = rank_in(alarm.comm())] { return fmt::format("rank {}", rank); });
   std::string told;
-  if (const std::optional<Error> unanswered = error_of(
-          [&] { told = broadcast(alarm.comm(), first_failure(gather(alarm.comm(), report, patience)), patience); })) {
+  if (const std::optional<Error> unanswered = error_of([&] {
+        told = broadcast(alarm.comm(), first_failure(gather(alarm.comm(), report, patience)),
+                         patience);
+      })) {
     throw Error(error ? *error : *unanswered);
   }
-  if (!told.empty()) throw Error(static_cast<ExitCode>(told[0]), told.substr(1), ThrownBy::all_ranks);
+  if (!told.empty())
+    throw Error(static_cast<ExitCode>(told[0]), told.substr(1), ThrownBy::all_ranks);
 }
 
 }  // namespace pptrain

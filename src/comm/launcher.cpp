@@ -40,7 +40,8 @@ std::string content_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-/// The value of a variable in the environment of a process, as /proc has it; nothing where it is not set.
+/// The value of a variable in the environment of a process, as /proc has it; nothing where it is
+/// not set.
 std::optional<std::string> value_in(const std::string& environment, const std::string& name) {
   const std::string all = std::string(1, '\0') + environment;
   const std::string begin = std::string(1, '\0') + name + "=";
@@ -64,16 +65,20 @@ std::vector<StoppedRank> stopped_ranks() {
   if (job == nullptr) return {};
   std::vector<StoppedRank> found;
   std::error_code error;
-  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry("/proc", error), end; !error && entry != end;
+       entry.increment(error)) {
     const std::string name = entry->path().filename();
     int process = 0;
-    if (std::from_chars(name.data(), name.data() + name.size(), process).ec != std::errc()) continue;
+    if (std::from_chars(name.data(), name.data() + name.size(), process).ec != std::errc())
+      continue;
     const std::string environment = content_of(entry->path() / "environ");
     const std::optional<std::string> rank = value_in(environment, "PMIX_RANK");
-    if (!rank || value_in(environment, "PMIX_NAMESPACE") != job || !is_stopped(entry->path())) continue;
+    if (!rank || value_in(environment, "PMIX_NAMESPACE") != job || !is_stopped(entry->path()))
+      continue;
     found.push_back({std::atoi(rank->c_str()), process});
   }
-  std::sort(found.begin(), found.end(), [](const StoppedRank& a, const StoppedRank& b) { return a.rank < b.rank; });
+  std::sort(found.begin(), found.end(),
+            [](const StoppedRank& a, const StoppedRank& b) { return a.rank < b.rank; });
   return found;
 }
 

@@ -7,8 +7,8 @@ namespace pptrain {
 
 // What is known before MPI is up, which may set some of the variables that tell it.
 
-/// The rank that a launcher (mpirun, srun) gave this process; nothing where none has started it. Slurm's own variables
-/// describe the launcher's step under mpirun, so they are not read.
+/// The rank that a launcher (mpirun, srun) gave this process; nothing where none has started it.
+/// Slurm's own variables describe the launcher's step under mpirun, so they are not read.
 std::optional<int> launched_rank();
 
 /// How many ranks that launcher started; 1 where none has.

@@ -8,16 +8,18 @@
 namespace pptrain {
 namespace {
 
-/// Open MPI's TCP transport sends the rest of a message beyond its eager limit, 64 KiB, when the receiver has asked for
-/// it and the sender looks: not while one of the two computes a task. Below it a message is on its way at once. A limit
-/// that the user has set stays; other transports and implementations know nothing of it.
+/// Open MPI's TCP transport sends the rest of a message beyond its eager limit, 64 KiB, when the
+/// receiver has asked for it and the sender looks: not while one of the two computes a task. Below
+/// it a message is on its way at once. A limit that the user has set stays; other transports and
+/// implementations know nothing of it.
 void send_at_once_over_tcp() {
-  setenv("OMPI_MCA_btl_tcp_eager_limit", "4194304", 0);  // what a socket takes in at most by Linux's default
+  setenv("OMPI_MCA_btl_tcp_eager_limit", "4194304", 0);  // what a socket takes in at most by
+                                                         // Linux's default
 }
 
-/// Open MPI starts a daemon (`orted`) beside a process without launcher, for ranks that it might spawn. One that
-/// outlived its process was seen to grow by 170 MB a second. Nothing here spawns ranks, so there is no daemon, unless
-/// the user has set this.
+/// Open MPI starts a daemon (`orted`) beside a process without launcher, for ranks that it might
+/// spawn. One that outlived its process was seen to grow by 170 MB a second. Nothing here spawns
+/// ranks, so there is no daemon, unless the user has set this.
 void start_without_daemon() { setenv("OMPI_MCA_ess_singleton_isolated", "1", 0); }
 
 }  // namespace

@@ -31,11 +31,13 @@ class MpiComm {
     return *this;
   }
 
-  /// A communicator of the same ranks, whose messages cannot be taken for those of `parent`. Collective over `parent`.
+  /// A communicator of the same ranks, whose messages cannot be taken for those of `parent`.
+  /// Collective over `parent`.
   static MpiComm duplicate(MPI_Comm parent);
   /// The ranks `members` of `parent`, in this order. Collective over the members only.
   static MpiComm group(MPI_Comm parent, const std::vector<int>& members, int tag);
-  /// The ranks of `parent` that share memory: one host, or one container of it. Collective over `parent`.
+  /// The ranks of `parent` that share memory: one host, or one container of it. Collective over
+  /// `parent`.
   static MpiComm shared_memory(MPI_Comm parent);
 
   /// MPI's handle, which this frees; MPI_COMM_NULL where there is none.

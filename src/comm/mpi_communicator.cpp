@@ -41,9 +41,12 @@ class MessagesOfGroup final : public Pending {
 
 }  // namespace
 
-MpiCommunicator::MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name,
-                                 Arena& arena, Waiter& waiter)
-    : comm_(MpiComm::group(parent, members, tag)), name_(std::move(name)), arena_(arena), waiter_(waiter) {
+MpiCommunicator::MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag,
+                                 std::string name, Arena& arena, Waiter& waiter)
+    : comm_(MpiComm::group(parent, members, tag)),
+      name_(std::move(name)),
+      arena_(arena),
+      waiter_(waiter) {
   rank_ = comm_.rank();
   size_ = comm_.size();
 }
@@ -73,13 +76,16 @@ PendingPtr MpiCommunicator::start_half(Halves half, T* data, const std::vector<I
   return std::make_unique<OrderedAllReduce<T>>(next_channel(), arena_, half, data, slices);
 }
 
-PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) { return start_sum(data, n); }
+PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
+  return start_sum(data, n);
+}
 
 PendingPtr MpiCommunicator::start_all_reduce_max(float* data, std::size_t n) {
   return std::make_unique<OrderedAllReduce<float>>(next_channel(), arena_, Reduction::max, data, n);
 }
 
-PendingPtr MpiCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
+PendingPtr MpiCommunicator::start_reduce_scatter_sum(float* data,
+                                                     const std::vector<Interval>& slices) {
   return start_half(Halves::reduce_scatter, data, slices);
 }
 
@@ -87,9 +93,12 @@ PendingPtr MpiCommunicator::start_all_gather(float* data, const std::vector<Inte
   return start_half(Halves::all_gather, data, slices);
 }
 
-PendingPtr MpiCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) { return start_sum(data, n); }
+PendingPtr MpiCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) {
+  return start_sum(data, n);
+}
 
-PendingPtr MpiCommunicator::start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) {
+PendingPtr MpiCommunicator::start_reduce_scatter_sum(BFloat16* data,
+                                                     const std::vector<Interval>& slices) {
   return start_half(Halves::reduce_scatter, data, slices);
 }
 
@@ -104,8 +113,8 @@ void MpiCommunicator::all_to_all(const void* from, const std::vector<std::size_t
 }
 
 /// One message to each other member that gets something, and one from each that sends something.
-PendingPtr MpiCommunicator::start_all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
-                                             const std::vector<std::size_t>& received) {
+PendingPtr MpiCommunicator::start_all_to_all(const void* from, const std::vector<std::size_t>& sent,
+                                             void* to, const std::vector<std::size_t>& received) {
   auto started = std::make_unique<MessagesOfGroup>(comm_.get(), most_bytes_);
   MpiMessages& messages = started->messages;
   const int tag = next_tag();

@@ -15,8 +15,8 @@ class MpiCommunicator final : public Communicator {
  public:
   /// `members` are ranks of `parent` in the order of the group. Collective over the members.
   /// `name` and the waiter serve messages of a timeout; `tag` tells groups made at once apart.
-  MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name, Arena& arena,
-                  Waiter& waiter);
+  MpiCommunicator(MPI_Comm parent, const std::vector<int>& members, int tag, std::string name,
+                  Arena& arena, Waiter& waiter);
 
   /// Messages of more bytes travel in pieces from now on, on all members.
   void set_most_bytes(std::size_t bytes) { most_bytes_ = bytes; }

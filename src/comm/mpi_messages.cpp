@@ -35,7 +35,8 @@ MPI_Request* MpiMessages::add(int peer) {
 
 void MpiMessages::send(MPI_Comm comm, int to, int tag, const void* data, std::size_t bytes) {
   for_pieces(bytes, most_bytes_, [&](std::size_t offset, int count) {
-    MPI_Isend(static_cast<const std::byte*>(data) + offset, count, MPI_BYTE, to, tag, comm, add(to));
+    MPI_Isend(static_cast<const std::byte*>(data) + offset, count, MPI_BYTE, to, tag, comm,
+              add(to));
   });
 }
 

@@ -11,12 +11,14 @@ namespace pptrain {
 /// MPI counts in ints: longer messages travel in pieces of so many bytes.
 inline constexpr std::size_t most_message_bytes = std::size_t{1} << 30;
 
-/// Messages to and from ranks of a communicator that are under way. What one rank sends another with one tag arrives in
-/// the order in which it was sent, so that pieces of a message need no tags of their own.
+/// Messages to and from ranks of a communicator that are under way. What one rank sends another
+/// with one tag arrives in the order in which it was sent, so that pieces of a message need no tags
+/// of their own.
 class MpiMessages {
  public:
   explicit MpiMessages(std::size_t most_bytes = most_message_bytes) : most_bytes_(most_bytes) {}
-  /// Only an error leaves messages behind: they are taken back, so that nothing writes into freed memory.
+  /// Only an error leaves messages behind: they are taken back, so that nothing writes into freed
+  /// memory.
   ~MpiMessages();
   MpiMessages(const MpiMessages&) = delete;
   MpiMessages& operator=(const MpiMessages&) = delete;

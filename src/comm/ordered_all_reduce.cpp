@@ -31,8 +31,13 @@ void sum_in_fp32(int members, const ContributionOf& contribution, BFloat16* tota
 }  // namespace
 
 template <class T>
-OrderedAllReduce<T>::OrderedAllReduce(const Channel& channel, Arena& arena, Reduction reduction, T* data, std::size_t n)
-    : comm_(channel.comm), reduction_(reduction), data_(data), tag_(channel.tag), messages_(channel.most_bytes) {
+OrderedAllReduce<T>::OrderedAllReduce(const Channel& channel, Arena& arena, Reduction reduction,
+                                      T* data, std::size_t n)
+    : comm_(channel.comm),
+      reduction_(reduction),
+      data_(data),
+      tag_(channel.tag),
+      messages_(channel.most_bytes) {
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &size_);
   if (size_ == 1 || n == 0) {
@@ -41,7 +46,8 @@ OrderedAllReduce<T>::OrderedAllReduce(const Channel& channel, Arena& arena, Redu
   }
   const auto count = static_cast<std::int64_t>(n);
   shares_ = n * sizeof(T) > whole_bytes;
-  slices_ = shares_ ? even_division(count, size_) : std::vector<Interval>(size_, Interval{0, count});
+  slices_ =
+      shares_ ? even_division(count, size_) : std::vector<Interval>(size_, Interval{0, count});
   start_gather(arena);
 }
 

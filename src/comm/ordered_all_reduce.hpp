@@ -30,14 +30,17 @@ struct Channel {
 /// 2 (n-1)/n of the data, the least possible (AMP Eq. 3). Short vectors are exchanged whole, in one
 /// step, and every member adds them up.
 ///
-/// T is float, double or BFloat16, which is summed in fp32 and rounded once. Made by `MpiCommunicator`, which gives
-/// each one tags of its own.
+/// T is float, double or BFloat16, which is summed in fp32 and rounded once. Made by
+/// `MpiCommunicator`, which gives each one tags of its own.
 template <class T>
 class OrderedAllReduce final : public Pending {
  public:
-  OrderedAllReduce(const Channel& channel, Arena& arena, Reduction reduction, T* data, std::size_t n);
-  /// Member k's slice of the data is slices[k]. After a reduce-scatter the rest of the data is what it was.
-  OrderedAllReduce(const Channel& channel, Arena& arena, Halves halves, T* data, std::vector<Interval> slices);
+  OrderedAllReduce(const Channel& channel, Arena& arena, Reduction reduction, T* data,
+                   std::size_t n);
+  /// Member k's slice of the data is slices[k]. After a reduce-scatter the rest of the data is what
+  /// it was.
+  OrderedAllReduce(const Channel& channel, Arena& arena, Halves halves, T* data,
+                   std::vector<Interval> slices);
 
   bool test() override;
   std::string missing() const override;

@@ -27,7 +27,8 @@ double pulse_clock() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Small messages leave at once; nobody waits for them, as a rank that stands still never takes them.
+/// Small messages leave at once; nobody waits for them, as a rank that stands still never takes
+/// them.
 void send_away(const void* data, int count, int rank, int tag, MPI_Comm comm) {
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Isend(data, count, MPI_INT, rank, tag, comm, &request);
@@ -87,7 +88,9 @@ void Pulse::set_computing(bool computing) {
   computing_ = computing;
 }
 
-double Pulse::period() const { return std::min(longest_period, timeout_seconds_ / signs_per_timeout); }
+double Pulse::period() const {
+  return std::min(longest_period, timeout_seconds_ / signs_per_timeout);
+}
 
 std::optional<int> Pulse::look() {
   const std::lock_guard lock(mutex_);
@@ -107,7 +110,8 @@ std::string Pulse::silence(int rank) const {
 std::optional<int> Pulse::look(State state) {
   const double now = pulse_clock();
   if (silent_ || now - looked_ < period() / 4.0) return silent_;
-  // A rank that did not look for long itself, as when the whole job was stopped, gives the others time anew.
+  // A rank that did not look for long itself, as when the whole job was stopped, gives the others
+  // time anew.
   if (now - looked_ > timeout_seconds_ / 2.0) {
     std::fill(heard_.begin(), heard_.end(), now);
     worked_ = now;
@@ -143,8 +147,10 @@ void Pulse::receive(double now) {
 
 /// Rank 0 passes on that another one computes.
 void Pulse::tell(State state) {
-  if (rank_ != 0) return send_away(nullptr, 0, 0, state == State::waiting ? waiting_tag : computing_tag, world_);
-  const bool some = std::find(states_.begin() + 1, states_.end(), State::computing) != states_.end();
+  if (rank_ != 0)
+    return send_away(nullptr, 0, 0, state == State::waiting ? waiting_tag : computing_tag, world_);
+  const bool some =
+      std::find(states_.begin() + 1, states_.end(), State::computing) != states_.end();
   const int tag = some || state == State::computing ? computing_tag : waiting_tag;
   for (int rank = 1; rank < size_; ++rank) send_away(nullptr, 0, rank, tag, world_);
 }
@@ -171,10 +177,13 @@ void Pulse::answer() {
   }
 }
 
-/// The main thread is busy, and may be so for hours. The others are about to say what they waited for.
+/// The main thread is busy, and may be so for hours. The others are about to say what they waited
+/// for.
 void Pulse::end_job(int silent) const {
-  log_error("{}", format_complaint({fmt::format("rank {}", rank_), silence(silent), "",
-                                    fmt::format("look at the process of rank {}, or raise [job] timeout", silent)}));
+  log_error("{}",
+            format_complaint(
+                {fmt::format("rank {}", rank_), silence(silent), "",
+                 fmt::format("look at the process of rank {}, or raise [job] timeout", silent)}));
   std::this_thread::sleep_for(std::chrono::seconds(2));
   MPI_Abort(MPI_COMM_WORLD, static_cast<int>(ExitCode::runtime_failure));
   std::abort();

@@ -12,15 +12,17 @@
 
 namespace pptrain {
 
-/// By it ranks know of each other that they live while one of them works for long, as rank 0 does that searches a plan:
-/// each tells rank 0 from time to time, and rank 0 tells each, whether it waits or computes. So a rank may take as long
-/// as it likes, and one that stands still is named by all after the timeout.
+/// By it ranks know of each other that they live while one of them works for long, as rank 0 does
+/// that searches a plan: each tells rank 0 from time to time, and rank 0 tells each, whether it
+/// waits or computes. So a rank may take as long as it likes, and one that stands still is named by
+/// all after the timeout.
 ///
-/// A rank tells while it waits (`look`) and, by a thread, in a `Computing`. The messages go over `world` itself: making
-/// a communicator would wait for all ranks without an end.
+/// A rank tells while it waits (`look`) and, by a thread, in a `Computing`. The messages go over
+/// `world` itself: making a communicator would wait for all ranks without an end.
 class Pulse {
  public:
-  /// Null where MPI cannot be called by a thread beside the main one. The first sign of a rank is awaited from here on.
+  /// Null where MPI cannot be called by a thread beside the main one. The first sign of a rank is
+  /// awaited from here on.
   static std::shared_ptr<Pulse> start(MPI_Comm world, double timeout_seconds);
   ~Pulse();
   Pulse(const Pulse&) = delete;
@@ -28,16 +30,16 @@ class Pulse {
 
   /// Seconds without a sign after which a rank is taken for one that stands still.
   void set_timeout(double seconds);
-  /// Tells that this rank lives and waits, and returns the rank that stands still, if one does. Cheap; to be called
-  /// several times in a timeout.
+  /// Tells that this rank lives and waits, and returns the rank that stands still, if one does.
+  /// Cheap; to be called several times in a timeout.
   std::optional<int> look();
   /// Since when, in seconds, no rank is known to have computed: all wait for each other.
   double idle_seconds();
   /// What is said of a rank that stands still.
   std::string silence(int rank) const;
 
-  /// While it lives the rank computes and calls nothing of MPI; where another rank stands still meanwhile, the job ends
-  /// with exit code 4. No pulse: nothing is told.
+  /// While it lives the rank computes and calls nothing of MPI; where another rank stands still
+  /// meanwhile, the job ends with exit code 4. No pulse: nothing is told.
   class Computing {
    public:
     explicit Computing(Pulse* pulse) : pulse_(pulse) {
@@ -71,7 +73,8 @@ class Pulse {
   int size_;
   std::mutex mutex_;  ///< of all below, and of calls of MPI by the thread
   double timeout_seconds_;
-  std::vector<double> heard_;  ///< on rank 0 of each rank, elsewhere of rank 0: when it gave its last sign
+  std::vector<double> heard_;  ///< on rank 0 of each rank, elsewhere of rank 0: when it gave its
+                               ///< last sign
   std::vector<State> states_;  ///< that it then had
   double looked_;              ///< when this rank looked last ...
   double told_;                ///< ... told others last ...

@@ -69,7 +69,8 @@ SharedLog::SharedLog(MPI_Comm world) {
   if (!on_all(world, MpiComm::shared_memory(world).size() == size_of(world))) {
     throw Error(ExitCode::bad_input,
                 format_complaint({"", "emulated devices on several hosts",
-                                  "they share one clock and one log of what was sent", "start all ranks on one host"}),
+                                  "they share one clock and one log of what was sent",
+                                  "start all ranks on one host"}),
                 ThrownBy::all_ranks);
   }
   const bool owner = rank_in(world) == 0;
@@ -84,16 +85,18 @@ SharedLog::SharedLog(MPI_Comm world) {
     MPI_Bcast(place, 2, MPI_LONG, 0, world);
   }
   if (!owner) {
-    const MemoryFile found(::open(fmt::format("/proc/{}/fd/{}", place[0], place[1]).c_str(), O_RDWR | O_CLOEXEC));
+    const MemoryFile found(
+        ::open(fmt::format("/proc/{}/fd/{}", place[0], place[1]).c_str(), O_RDWR | O_CLOEXEC));
     memory_ = static_cast<Memory*>(found.map(sizeof(Memory)));
   }
   const int reason = errno;
   if (on_all(world, memory_ != nullptr)) return;
   if (memory_ != nullptr) ::munmap(memory_, sizeof(Memory));
-  throw Error(ExitCode::runtime_failure,
-              format_complaint({"", "the ranks of this host cannot share memory", std::strerror(reason),
-                                "start them in one container, with memory left"}),
-              ThrownBy::all_ranks);
+  throw Error(
+      ExitCode::runtime_failure,
+      format_complaint({"", "the ranks of this host cannot share memory", std::strerror(reason),
+                        "start them in one container, with memory left"}),
+      ThrownBy::all_ranks);
 }
 
 SharedLog::~SharedLog() { ::munmap(memory_, sizeof(Memory)); }
@@ -102,7 +105,8 @@ std::uint64_t SharedLog::append(const SentBytes& entry) {
   const std::uint64_t number = memory_->size.fetch_add(1);
   Memory::Slot& slot = memory_->slots[number % Memory::capacity];
   slot.written.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);  // who sees any of the entry sees that it is being written
+  std::atomic_thread_fence(std::memory_order_release);  // who sees any of the entry sees that it is
+                                                        // being written
   slot.entry = entry;
   slot.written.store(number + 1, std::memory_order_release);
   return number;

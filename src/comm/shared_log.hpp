@@ -15,11 +15,13 @@ struct SentBytes {
   std::int32_t to = 0;
 };
 
-/// A list in shared memory to which all ranks append and which all read. It holds the last entries only. Its end waits
-/// for no other rank, as that of a window of MPI would: one that has failed may never come.
+/// A list in shared memory to which all ranks append and which all read. It holds the last entries
+/// only. Its end waits for no other rank, as that of a window of MPI would: one that has failed may
+/// never come.
 class SharedLog {
  public:
-  /// Collective over `world`, whose ranks share one host; where they do not, all throw `Error` (exit code 2).
+  /// Collective over `world`, whose ranks share one host; where they do not, all throw `Error`
+  /// (exit code 2).
   explicit SharedLog(MPI_Comm world);
   ~SharedLog();
   SharedLog(const SharedLog&) = delete;

@@ -10,12 +10,14 @@ namespace pptrain {
 namespace {
 
 bool have_ended(const std::vector<DeviceWorkPtr>& works) {
-  return std::all_of(works.begin(), works.end(), [](const DeviceWorkPtr& work) { return work->has_ended(); });
+  return std::all_of(works.begin(), works.end(),
+                     [](const DeviceWorkPtr& work) { return work->has_ended(); });
 }
 
 }  // namespace
 
-StagedTransfer::StagedTransfer(Staging& staging, StagedWork work) : staging_(staging), work_(std::move(work)) {
+StagedTransfer::StagedTransfer(Staging& staging, StagedWork work)
+    : staging_(staging), work_(std::move(work)) {
   const bool waits = work_.behind != nullptr || !work_.downloads.empty();
   if (work_.behind != nullptr) {
     downloads_.push_back(std::move(work_.behind));
@@ -24,8 +26,8 @@ StagedTransfer::StagedTransfer(Staging& staging, StagedWork work) : staging_(sta
   }
   for (const StagedPiece& piece : work_.downloads) {
     if (piece.bytes == 0) continue;
-    downloads_.push_back(staging_.device().start_download(static_cast<std::byte*>(block_.data()) + piece.offset,
-                                                          piece.device, piece.bytes));
+    downloads_.push_back(staging_.device().start_download(
+        static_cast<std::byte*>(block_.data()) + piece.offset, piece.device, piece.bytes));
   }
   if (!waits) start_move();
   staging_.transfers_.push_back(this);
@@ -46,7 +48,8 @@ bool StagedTransfer::test() {
 
 std::string StagedTransfer::missing() const {
   if (phase_ == Phase::ended) return nothing_missing;
-  return transfer_ == nullptr ? "the work of " + staging_.device().name() + " before a transfer" : transfer_->missing();
+  return transfer_ == nullptr ? "the work of " + staging_.device().name() + " before a transfer"
+                              : transfer_->missing();
 }
 
 bool StagedTransfer::is_downloaded() { return have_ended(downloads_); }
@@ -86,10 +89,12 @@ void Staging::progress() {
   bool starts = true;  // so far all have been started in their order
   for (auto next = transfers_.begin(); next != transfers_.end();) {
     StagedTransfer& transfer = **next;
-    starts = starts && (transfer.phase_ != StagedTransfer::Phase::download || transfer.is_downloaded());
+    starts =
+        starts && (transfer.phase_ != StagedTransfer::Phase::download || transfer.is_downloaded());
     if (starts && transfer.phase_ == StagedTransfer::Phase::download) transfer.start_move();
     if (transfer.phase_ == StagedTransfer::Phase::move) transfer.try_to_end();
-    next = transfer.phase_ == StagedTransfer::Phase::ended ? transfers_.erase(next) : std::next(next);
+    next =
+        transfer.phase_ == StagedTransfer::Phase::ended ? transfers_.erase(next) : std::next(next);
   }
   kept_.remove_if([](const Kept& kept) { return have_ended(kept.works); });
 }

@@ -22,15 +22,16 @@ struct StagedPiece {
 
 /// What is done between copies from and to the device.
 struct StagedWork {
-  DeviceWorkPtr behind = nullptr;                    ///< where there is no block: what has to have ended before
-  std::size_t bytes = 0;                             ///< of the block
-  std::vector<StagedPiece> downloads;                ///< before
-  std::vector<StagedPiece> uploads;                  ///< after
+  DeviceWorkPtr behind = nullptr;      ///< where there is no block: what has to have ended before
+  std::size_t bytes = 0;               ///< of the block
+  std::vector<StagedPiece> downloads;  ///< before
+  std::vector<StagedPiece> uploads;    ///< after
   std::function<PendingPtr(std::byte* block)> move;  ///< starts the transfer on the block
 };
 
-/// A transfer of memory of a device by way of the host: a copy from the device, MPI, a copy to it. It has ended when
-/// the last copy is in the device's order. Without a block, only MPI's part, which moves the device's memory itself.
+/// A transfer of memory of a device by way of the host: a copy from the device, MPI, a copy to it.
+/// It has ended when the last copy is in the device's order. Without a block, only MPI's part,
+/// which moves the device's memory itself.
 class StagedTransfer final : public Pending {
  public:
   StagedTransfer(Staging& staging, StagedWork work);
@@ -60,9 +61,10 @@ class StagedTransfer final : public Pending {
 
 /// What all staged transfers of a rank share: blocks of memory of the host, and their progress.
 ///
-/// The device works later than the host tells it: what is to be sent is not yet there when the host goes on to wait for
-/// something else. So every wait has to move on all transfers (`Waiter::move_beside`), in the order in which they were
-/// started, by which the ranks of a group tell them apart.
+/// The device works later than the host tells it: what is to be sent is not yet there when the host
+/// goes on to wait for something else. So every wait has to move on all transfers
+/// (`Waiter::move_beside`), in the order in which they were started, by which the ranks of a group
+/// tell them apart.
 class Staging {
  public:
   /// The device must outlive this, and this the transfers.

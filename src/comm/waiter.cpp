@@ -12,7 +12,8 @@
 
 namespace pptrain {
 
-Waiter::Waiter(double timeout_seconds, CoreUse core_use) : timeout_seconds_(timeout_seconds), core_use_(core_use) {
+Waiter::Waiter(double timeout_seconds, CoreUse core_use)
+    : timeout_seconds_(timeout_seconds), core_use_(core_use) {
   // The default slack would stretch the shortest sleeps by 50 us.
   prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
 }
@@ -42,14 +43,18 @@ std::string Waiter::where(const std::function<std::string()>& doing) const {
   return at.empty() || what.empty() ? at + what : at + ", " + what;
 }
 
-void Waiter::check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const {
+void Waiter::check(double waited_seconds, const Pending& pending,
+                   const std::function<std::string()>& doing) const {
   if (pulse_ != nullptr) {
     if (const std::optional<int> silent = pulse_->look()) {
       throw_runtime_failure(
-          {where(doing), fmt::format("waited {} for {}", format_seconds(waited_seconds), pending.missing()),
-           pulse_->silence(*silent), fmt::format("look at the process of rank {}, or raise [job] timeout", *silent)});
+          {where(doing),
+           fmt::format("waited {} for {}", format_seconds(waited_seconds), pending.missing()),
+           pulse_->silence(*silent),
+           fmt::format("look at the process of rank {}, or raise [job] timeout", *silent)});
     }
-    // A rank that gives no sign is found before: where all give theirs and none computes, all wait for each other.
+    // A rank that gives no sign is found before: where all give theirs and none computes, all wait
+    // for each other.
     waited_seconds = std::min(waited_seconds, pulse_->idle_seconds() / 2.0);
   }
   const std::optional<Alarm::Call> call = alarm_ == nullptr ? std::nullopt : alarm_->heard();
@@ -58,12 +63,15 @@ void Waiter::check(double waited_seconds, const Pending& pending, const std::fun
   const std::string missing = pending.missing();
   if (call) {
     const char* what = call->reason == Alarm::Reason::waited ? "given up waiting" : "failed";
-    throw_runtime_failure({where(doing), fmt::format("waited {} for {}", format_seconds(waited_seconds), missing),
-                           fmt::format("rank {} has {}", call->rank, what), "look at the messages of the other ranks"});
+    throw_runtime_failure({where(doing),
+                           fmt::format("waited {} for {}", format_seconds(waited_seconds), missing),
+                           fmt::format("rank {} has {}", call->rank, what),
+                           "look at the messages of the other ranks"});
   }
-  throw_runtime_failure({where(doing),
-                         fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), missing),
-                         "it did not come", "look at that rank's messages, or raise [job] timeout"});
+  throw_runtime_failure(
+      {where(doing),
+       fmt::format("waited longer than {} for {}", format_seconds(timeout_seconds_), missing),
+       "it did not come", "look at that rank's messages, or raise [job] timeout"});
 }
 
 void Waiter::wait(Pending& pending, const std::function<std::string()>& doing) {
@@ -84,8 +92,8 @@ double Waiter::poll(Pending& pending, const std::function<std::string()>& doing)
   for (long round = 0; !pending.join(); ++round) {
     if (beside_) beside_();
     pause(round);
-    // Looking at the clock costs more than a poll, but less than a yield or a nap, of which each may take a tenth of a
-    // second on a busy host: others would hear of this rank too late.
+    // Looking at the clock costs more than a poll, but less than a yield or a nap, of which each
+    // may take a tenth of a second on a busy host: others would hear of this rank too late.
     const bool polls = round < rounds_before_naps() / 2;
     if (!polls || round % 256 == 15) check(wall_seconds() - start, pending, doing);
   }

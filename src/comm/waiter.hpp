@@ -27,10 +27,11 @@ class Waiter {
   /// `timeout_seconds`: the longest wait for a peer; beyond it `wait` throws `Error`, exit code 4.
   Waiter(double timeout_seconds, CoreUse core_use);
 
-  /// Tells every rank when a wait of this one took too long, and ends waits of this one when another tells so.
+  /// Tells every rank when a wait of this one took too long, and ends waits of this one when
+  /// another tells so.
   void listen(Alarm* alarm) { alarm_ = alarm; }
-  /// For ranks that wait for long work of others: a wait is too long only where a rank gives no sign for so long, which
-  /// is then named, or where all wait. Null: as if it were not there.
+  /// For ranks that wait for long work of others: a wait is too long only where a rank gives no
+  /// sign for so long, which is then named, or where all wait. Null: as if it were not there.
   void heed(std::shared_ptr<Pulse> pulse) { pulse_ = std::move(pulse); }
   /// The signs of life of other ranks, which may work for longer than the timeout; null: none.
   Pulse* pulse() const { return pulse_.get(); }
@@ -43,16 +44,18 @@ class Waiter {
   double timeout_seconds() const { return timeout_seconds_; }
   /// Also of the pulse.
   void set_timeout(double seconds);
-  /// Place of this rank for messages, by the function that `name_place` was given; "" where it was given none.
+  /// Place of this rank for messages, by the function that `name_place` was given; "" where it was
+  /// given none.
   std::string place() const { return place_ ? place_() : ""; }
-  /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty: nothing.
+  /// What goes on beside every wait, lest two ranks wait for what each has yet to send; empty:
+  /// nothing.
   void move_beside(std::function<void()> beside) { beside_ = std::move(beside); }
 
   /// Called as a wait begins and as it ends; empty: nothing is.
   void observe(std::function<void(WaitEdge)> observer) { observer_ = std::move(observer); }
 
-  /// Returns once what follows is ordered behind `pending` (`Pending::join`). `doing` tells what for, for the message
-  /// of a timeout; it may be empty where the place says it.
+  /// Returns once what follows is ordered behind `pending` (`Pending::join`). `doing` tells what
+  /// for, for the message of a timeout; it may be empty where the place says it.
   void wait(Pending& pending, const std::function<std::string()>& doing);
   /// The same of what is no waiting for others: neither counted nor observed.
   void wait_for_own(Pending& pending);
@@ -68,7 +71,8 @@ class Waiter {
   /// Polls, half of them one after another and half with a yield between; after these come naps.
   long rounds_before_naps() const;
   void pause(long round) const;
-  void check(double waited_seconds, const Pending& pending, const std::function<std::string()>& doing) const;
+  void check(double waited_seconds, const Pending& pending,
+             const std::function<std::string()>& doing) const;
   std::string where(const std::function<std::string()>& doing) const;
 
   double timeout_seconds_;

@@ -15,15 +15,18 @@
 namespace pptrain {
 namespace {
 
-constexpr double long_yield = 1.5e-3;  // more than ranks take from task to task, less than a time slice
-// Naps go on for so long until a yield shows again whether others are there, which takes a slice of each of them.
+constexpr double long_yield = 1.5e-3;  // more than ranks take from task to task, less than a time
+                                       // slice
+// Naps go on for so long until a yield shows again whether others are there, which takes a slice of
+// each of them.
 constexpr double naps_last = 1.0;
 constexpr double first_nap = 20e-6;
 constexpr double longest_nap = 200e-6;
-constexpr double between_naps = 50e-6;  // a rank that did more than look for a message begins a new wait
+constexpr double between_naps = 50e-6;  // a rank that did more than look for a message begins a new
+                                        // wait
 
-/// How many programs of this host are ready to run or running, by /proc/loadavg ("0.20 0.18 0.12 3/80 11206": 3).
-/// The number is 0 where that file cannot be read, so that ranks yield.
+/// How many programs of this host are ready to run or running, by /proc/loadavg ("0.20 0.18 0.12
+/// 3/80 11206": 3). The number is 0 where that file cannot be read, so that ranks yield.
 long count_ready() {
   const int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
@@ -35,8 +38,8 @@ long count_ready() {
   return ready;
 }
 
-/// How many programs are ready at most while this job has the host to itself. Each eighth rank counts for two, because
-/// the launcher and the kernel's threads run now and then.
+/// How many programs are ready at most while this job has the host to itself. Each eighth rank
+/// counts for two, because the launcher and the kernel's threads run now and then.
 long most_ready_of_job() {
   const long ranks = num_ranks_of_host();
   return std::max(ranks + ranks / 8, sysconf(_SC_NPROCESSORS_ONLN));

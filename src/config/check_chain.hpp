@@ -6,12 +6,13 @@ namespace pptrain {
 
 class ChainLayer;
 
-/// Refuses a chain of `[[model.layer]]` whose layers do not follow one another or whose dimensions do not fit. Throws
-/// `Error` (exit code 2) with the place of the key to change. Part of `check_config`.
+/// Refuses a chain of `[[model.layer]]` whose layers do not follow one another or whose dimensions
+/// do not fit. Throws `Error` (exit code 2) with the place of the key to change. Part of
+/// `check_config`.
 void check_chain(const Config& config);
 
-// The parts of `check_chain`, each defined beside the kinds of layers that it knows. They throw as `check_chain` does,
-// for chains of three layers at least.
+// The parts of `check_chain`, each defined beside the kinds of layers that it knows. They throw as
+// `check_chain` does, for chains of three layers at least.
 
 /// An embedding, blocks and an output.
 void check_texts(const Config& config);

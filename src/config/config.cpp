@@ -8,7 +8,9 @@ namespace pptrain {
 
 std::string to_string(Precision precision) { return precision_names().name_of(precision); }
 
-std::string to_string(GradientPrecision precision) { return gradient_precision_names().name_of(precision); }
+std::string to_string(GradientPrecision precision) {
+  return gradient_precision_names().name_of(precision);
+}
 
 std::string to_string(Recompute recompute) { return recompute_names().name_of(recompute); }
 
@@ -48,8 +50,9 @@ const NameTable<Experts>& experts_names() {
 }
 
 const NameTable<ObjectiveKind>& objective_names() {
-  static const NameTable<ObjectiveKind> names = {
-      {ObjectiveKind::time, "time"}, {ObjectiveKind::cost, "cost"}, {ObjectiveKind::time_cost, "time-cost"}};
+  static const NameTable<ObjectiveKind> names = {{ObjectiveKind::time, "time"},
+                                                 {ObjectiveKind::cost, "cost"},
+                                                 {ObjectiveKind::time_cost, "time-cost"}};
   return names;
 }
 
@@ -59,8 +62,9 @@ const std::vector<std::string>& trainable_models() {
 }
 
 std::string ModelConfig::layers_text() const {
-  return is_classifier() ? fmt::format("it has {} ({} dense layers, classifier)", num_layers(), layers)
-                         : fmt::format("it has {} (embedding, {} blocks, output)", num_layers(), layers);
+  return is_classifier()
+             ? fmt::format("it has {} ({} dense layers, classifier)", num_layers(), layers)
+             : fmt::format("it has {} (embedding, {} blocks, output)", num_layers(), layers);
 }
 
 bool Config::can_train_model() const {

@@ -5,8 +5,8 @@
 
 #include "config/layer_forms.hpp"
 
-// Layers of a network that reads images, or draws them, which the user writes down as [[model.layer]]. `visit` has the
-// keys of each.
+// Layers of a network that reads images, or draws them, which the user writes down as
+// [[model.layer]]. `visit` has the keys of each.
 namespace pptrain {
 
 class KeyVisitor;
@@ -28,7 +28,8 @@ struct PoolConfig {
 
   /// Side and stride of the window over a map of `map_side` x `map_side` pixels.
   std::int64_t side(std::int64_t map_side) const { return size > 0 ? size : map_side; }
-  /// Stride of the window in pixels: where `stride` is 0, the side of the window, so that windows do not overlap.
+  /// Stride of the window in pixels: where `stride` is 0, the side of the window, so that windows
+  /// do not overlap.
   std::int64_t step(std::int64_t map_side) const { return stride > 0 ? stride : side(map_side); }
 };
 
@@ -45,7 +46,8 @@ struct ConvolutionConfig {
   std::optional<Activation> activation = Activation::relu;  ///< nothing: none
   PoolConfig pool;
 
-  /// Pixels of padding at each edge of the map: half the kernel, rounded down, where `padding` says nothing.
+  /// Pixels of padding at each edge of the map: half the kernel, rounded down, where `padding` says
+  /// nothing.
   std::int64_t padded_by() const { return padding.value_or(kernel / 2); }
 };
 void visit(KeyVisitor& visitor, ConvolutionConfig& layer);

@@ -43,20 +43,24 @@ class KeyVisitor {
   virtual void begin_section(const Key& section) = 0;
   /// Ends the section that was begun last.
   virtual void end_section() = 0;
-  /// Visits a string. A visitor that reads leaves `value`, the default, as it is where the key is not written.
+  /// Visits a string. A visitor that reads leaves `value`, the default, as it is where the key is
+  /// not written.
   virtual void text(const Key& key, std::string& value) = 0;
   /// Visits a list of strings; a file may have a single string in its place.
   virtual void texts(const Key& key, std::vector<std::string>& values) = 0;
   /// A file that is read; relative ones are looked for beside the configuration first.
   /// `keyword` is a value that is no path.
   virtual void input_path(const Key& key, std::string& value, const std::string& keyword) = 0;
-  /// Visits a list of files of data that are read, each looked for as by `input_path`; "" among them names none.
-  virtual void input_paths(const Key& key, std::vector<std::string>& values, const std::string& keyword) = 0;
+  /// Visits a list of files of data that are read, each looked for as by `input_path`; "" among
+  /// them names none.
+  virtual void input_paths(const Key& key, std::vector<std::string>& values,
+                           const std::string& keyword) = 0;
   /// Visits a boolean.
   virtual void flag(const Key& key, bool& value) = 0;
   /// Visits a boolean, or nothing where it is "auto".
   virtual void flag_or_auto(const Key& key, AutoFlag& value) = 0;
-  /// Visits a whole number. A visitor that reads throws `Error` (exit code 2) for one outside of `range`.
+  /// Visits a whole number. A visitor that reads throws `Error` (exit code 2) for one outside of
+  /// `range`.
   virtual void integer(const Key& key, std::int64_t& value, const Range& range) = 0;
   /// Visits a list of whole numbers, each of which has to be in `range`; it may be empty.
   virtual void integers(const Key& key, std::vector<std::int64_t>& values, const Range& range) = 0;
@@ -71,15 +75,16 @@ class KeyVisitor {
   virtual void seconds(const Key& key, double& value, const Range& range) = 0;
   /// Visits a string that has to be one of `names`.
   virtual void name(const Key& key, std::string& value, const std::vector<std::string>& names) = 0;
-  /// Visits an interval, written as [begin, end] with `end` behind its last element. It has no default: it must be
-  /// written.
+  /// Visits an interval, written as [begin, end] with `end` behind its last element. It has no
+  /// default: it must be written.
   virtual void interval(const Key& key, Interval& value) = 0;
   /// An array of tables with `size` elements so far; returns how many it has then. Every element
   /// is visited between `begin_element` and `end_element`.
   virtual std::size_t elements(const Key& key, std::size_t size) = 0;
   /// Begins element `index`, from 0, of an array of tables in the present section.
   virtual void begin_element(const std::string& key, std::size_t index) = 0;
-  /// Ends the element. A visitor that reads throws `Error` (exit code 2) where it has a key that was not visited.
+  /// Ends the element. A visitor that reads throws `Error` (exit code 2) where it has a key that
+  /// was not visited.
   virtual void end_element() = 0;
 };
 

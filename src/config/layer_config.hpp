@@ -9,13 +9,14 @@
 
 namespace pptrain {
 
-/// Equal layers of a network that the user writes down. A network of texts has an embedding, blocks and an output; one
-/// that reads images has images, convolutions and residual blocks, dense layers and classes; one that draws images has
-/// a latent layer, blocks and enlarging layers, and pixels.
+/// Equal layers of a network that the user writes down. A network of texts has an embedding, blocks
+/// and an output; one that reads images has images, convolutions and residual blocks, dense layers
+/// and classes; one that draws images has a latent layer, blocks and enlarging layers, and pixels.
 struct LayerConfig {
   /// In the order of messages.
-  using Kind = std::variant<EmbeddingConfig, BlockConfig, OutputConfig, ImagesConfig, ConvolutionConfig, ResidualConfig,
-                            DenseConfig, ClassesConfig, LatentConfig, EnlargeConfig, PixelsConfig>;
+  using Kind = std::variant<EmbeddingConfig, BlockConfig, OutputConfig, ImagesConfig,
+                            ConvolutionConfig, ResidualConfig, DenseConfig, ClassesConfig,
+                            LatentConfig, EnlargeConfig, PixelsConfig>;
   Kind kind = BlockConfig();
 
   /// The layer as one of this kind; null where it is of another.

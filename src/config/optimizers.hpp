@@ -4,9 +4,10 @@
 
 #include "base/name_table.hpp"
 
-/// Writes `one(NAME)` for each optimizer, in the order of messages. A new one is a name here, with the keys that it
-/// alone has below and in optimizer_keys.cpp; its rule is src/model/optimizers/NAME.cpp, its step src/optim/NAME.cpp,
-/// and a step that updates each element by itself has a body in src/kernels/bodies/update_steps.hpp.
+/// Writes `one(NAME)` for each optimizer, in the order of messages. A new one is a name here, with
+/// the keys that it alone has below and in optimizer_keys.cpp; its rule is
+/// src/model/optimizers/NAME.cpp, its step src/optim/NAME.cpp, and a step that updates each element
+/// by itself has a body in src/kernels/bodies/update_steps.hpp.
 #define PPTRAIN_FOR_EACH_OPTIMIZER(one) one(adamw) one(sgd) one(lion) one(adafactor) one(muon)
 
 namespace pptrain {

@@ -13,7 +13,8 @@ constexpr char field_end = '\0';
 
 std::string take_field(std::string_view& rest) {
   const std::size_t end = rest.find(field_end);
-  PPTRAIN_ASSERT(end != std::string_view::npos, "a packed configuration of {} bytes is torn", rest.size());
+  PPTRAIN_ASSERT(end != std::string_view::npos, "a packed configuration of {} bytes is torn",
+                 rest.size());
   std::string field(rest.substr(0, end));
   rest.remove_prefix(end + 1);
   return field;
@@ -22,8 +23,8 @@ std::string take_field(std::string_view& rest) {
 }  // namespace
 
 std::string pack_config(const Config& config) {
-  std::string packed =
-      write_config(config) + field_end + config.source + field_end + config.model.description + field_end;
+  std::string packed = write_config(config) + field_end + config.source + field_end +
+                       config.model.description + field_end;
   for (const auto& [key, place] : config.places) packed += key + field_end + place + field_end;
   return packed;
 }

@@ -8,8 +8,8 @@
 
 namespace pptrain {
 
-/// A model of a published experiment under a name of its own: what a `config.json`, or tables `[[model.layer]]`, say of
-/// it, so that it is planned and trained like any other.
+/// A model of a published experiment under a name of its own: what a `config.json`, or tables
+/// `[[model.layer]]`, say of it, so that it is planned and trained like any other.
 struct PublishedModel {
   std::string name = {};
   std::string source = {};         ///< where its dimensions are from

@@ -63,7 +63,8 @@ class Reader : public KeyVisitor {
     text(key, value);
     if (value != keyword) value = resolve(value, folder_);
   }
-  void input_paths(const Key& key, std::vector<std::string>& values, const std::string& keyword) override {
+  void input_paths(const Key& key, std::vector<std::string>& values,
+                   const std::string& keyword) override {
     if (!find(key)) return;
     values = table_->strings(key.name);
     std::erase(values, "");  // "" says none
@@ -115,7 +116,8 @@ class Reader : public KeyVisitor {
     if (!find(key)) table_->integer(key.name);  // refuses the missing key
     const std::vector<std::int64_t> ends = table_->integers(key.name);
     if (ends.size() != 2) {
-      table_->refuse(key.name, fmt::format("{} has {} numbers", table_->full_name(key.name), ends.size()),
+      table_->refuse(key.name,
+                     fmt::format("{} has {} numbers", table_->full_name(key.name), ends.size()),
                      "an interval has two", "give the first and the one behind the last");
     }
     value = {ends[0], ends[1]};
@@ -158,7 +160,8 @@ class Reader : public KeyVisitor {
     // Tells the table that the key is known, written or not.
     table_->know(key.name);
     if (!table_->has(key.name)) return false;
-    places_[section_ ? element_ + "." + key.name : table_->full_name(key.name)] = table_->where(key.name);
+    places_[section_ ? element_ + "." + key.name : table_->full_name(key.name)] =
+        table_->where(key.name);
     return true;
   }
 
@@ -168,7 +171,8 @@ class Reader : public KeyVisitor {
     // Descriptions leave out limits that are only there for typing errors.
     const bool leaves_out = limits.find("most") == std::string::npos;
     if (leaves_out && value > range.most) limits += fmt::format(" and at most {:.16g}", range.most);
-    table_->refuse(key.name, fmt::format("{} = {:.16g} is out of range", table_->full_name(key.name), value),
+    table_->refuse(key.name,
+                   fmt::format("{} = {:.16g} is out of range", table_->full_name(key.name), value),
                    range.reason.empty() ? limits : limits + ": " + range.reason,
                    "choose one that is, or leave the key out for its default");
   }
@@ -178,8 +182,8 @@ class Reader : public KeyVisitor {
   std::map<std::string, std::string>& places_;
   SectionsOfKeys sections_of_keys_;
   std::string section_name_;
-  std::vector<TomlTable> sections_;   // those that are written
-  std::optional<TomlTable> table_;    // section or element being visited; none when it is not written
+  std::vector<TomlTable> sections_;  // those that are written
+  std::optional<TomlTable> table_;  // section or element being visited; none when it is not written
   std::optional<TomlTable> section_;  // section of the element being visited
   std::string element_;               // name of that element
 };
@@ -193,18 +197,22 @@ void check_overrides(const std::vector<std::string>& overrides) {
     std::vector<std::string> settings;
     for (const std::string& full : settings_called(key))
       settings.push_back(fmt::format("--set {}{}", full, assignment.substr(equals)));
-    throw_bad_input({"--set " + key, "the section is missing", "every key is one of a section",
-                     "write " + (settings.empty() ? "--set SECTION.KEY=VALUE, for instance --set training.steps=10"
-                                                  : join(settings, " or "))});
+    throw_bad_input(
+        {"--set " + key, "the section is missing", "every key is one of a section",
+         "write " + (settings.empty()
+                         ? "--set SECTION.KEY=VALUE, for instance --set training.steps=10"
+                         : join(settings, " or "))});
   }
 }
 
 /// The text of the config.json in the folder that `[model] from` names.
 std::string read_description(const Config& config) {
   const std::string path = config.model.from + "/config.json";
-  return read_text(path, {config.where("model.from"), fmt::format("{} cannot be read", path),
-                          "[model] from names a folder with config.json, as Hugging Face's save_pretrained writes it",
-                          "check the folder"});
+  return read_text(
+      path,
+      {config.where("model.from"), fmt::format("{} cannot be read", path),
+       "[model] from names a folder with config.json, as Hugging Face's save_pretrained writes it",
+       "check the folder"});
 }
 
 Config config_of(const TomlTable& root, const std::string& source, const std::string& folder) {
@@ -241,7 +249,8 @@ std::vector<std::string> settings_called(const std::string& name) {
 
 Config read_config(const std::string& path, const std::vector<std::string>& overrides) {
   check_overrides(overrides);
-  Config config = config_of(read_toml(path, overrides), path, std::filesystem::path(path).parent_path().string());
+  Config config = config_of(read_toml(path, overrides), path,
+                            std::filesystem::path(path).parent_path().string());
   if (!config.model.from.empty()) config.model.description = read_description(config);
   return config;
 }

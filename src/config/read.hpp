@@ -20,8 +20,9 @@ Config read_config(const std::string& path, const std::vector<std::string>& over
 Config parse_config(std::string_view text, const std::string& source, const std::string& folder,
                     const std::vector<std::string>& overrides = {});
 
-/// Which keys somebody may mean who writes `name`, as "optimizer.learning_rate" for "lr": those of that name, the one
-/// that does what other tools call so, or those whose name is nearest; nothing where none is near.
+/// Which keys somebody may mean who writes `name`, as "optimizer.learning_rate" for "lr": those of
+/// that name, the one that does what other tools call so, or those whose name is nearest; nothing
+/// where none is near.
 std::vector<std::string> settings_called(const std::string& name);
 
 /// The configuration as a CONFIG.toml with every default written out. Reading it gives the same.

@@ -15,7 +15,9 @@ std::int64_t stores_those_behind(const StagePlace& place) { return place.left; }
 std::int64_t stores_twice_those_behind(const StagePlace& place) { return 2 * place.left - 1; }
 std::int64_t stores_as_first(const StagePlace& place) { return place.num_stages; }
 std::int64_t stores_twice_first(const StagePlace& place) { return 2 * place.num_stages; }
-std::int64_t stores_unit(const StagePlace& place) { return place.unit > 0 ? place.unit : 2 * place.num_stages - 1; }
+std::int64_t stores_unit(const StagePlace& place) {
+  return place.unit > 0 ? place.unit : 2 * place.num_stages - 1;
+}
 
 /// Chunks stored, as micro-batches rounded up; the first group of micro-batches is the largest.
 std::int64_t stores_interleaved(const StagePlace& place) {
@@ -27,16 +29,24 @@ std::int64_t stores_interleaved(const StagePlace& place) {
 std::vector<ScheduleKind> make_kinds() {
   constexpr OrderInputs times = OrderInputs::memory_and_times;
   std::vector<ScheduleKind> kinds;
-  kinds.push_back({.name = "gpipe", .stored = stores_all, .planned_stage_by_stage = true, .turn = 10});
+  kinds.push_back(
+      {.name = "gpipe", .stored = stores_all, .planned_stage_by_stage = true, .turn = 10});
   kinds.push_back({.name = "1f1b",
                    .inputs = OrderInputs::memory,
                    .stored = stores_those_behind,
                    .planned_stage_by_stage = true,
                    .turn = 2});
-  kinds.push_back({.name = "dapple-b", .inputs = OrderInputs::memory, .stored = stores_twice_those_behind, .turn = 9});
+  kinds.push_back({.name = "dapple-b",
+                   .inputs = OrderInputs::memory,
+                   .stored = stores_twice_those_behind,
+                   .turn = 9});
+  kinds.push_back({.name = "interleaved-1f1b",
+                   .chunks = 0,
+                   .fewest_chunks = 2,
+                   .stored = stores_interleaved,
+                   .turn = 1});
   kinds.push_back(
-      {.name = "interleaved-1f1b", .chunks = 0, .fewest_chunks = 2, .stored = stores_interleaved, .turn = 1});
-  kinds.push_back({.name = "breadth-first", .chunks = 0, .fewest_chunks = 2, .stored = stores_all, .turn = 8});
+      {.name = "breadth-first", .chunks = 0, .fewest_chunks = 2, .stored = stores_all, .turn = 8});
   kinds.push_back({.name = "zb-h1",
                    .splits_backward = true,
                    .inputs = times,

@@ -6,7 +6,8 @@
 
 namespace pptrain {
 
-/// The schedule of whoever leaves it open: planners try all of them. Orders under this name are searched task by task.
+/// The schedule of whoever leaves it open: planners try all of them. Orders under this name are
+/// searched task by task.
 inline constexpr const char* open_schedule = "auto";
 inline bool is_open(const std::string& schedule) { return schedule == open_schedule; }
 
@@ -41,28 +42,31 @@ struct StagePlace {
   std::int64_t unit = 0;  ///< of schedules with units; 0: chosen
 };
 
-/// What planners, memory and simulator have to know of a schedule. Its orders are made in src/schedule
-/// (docs/schedules.md).
+/// What planners, memory and simulator have to know of a schedule. Its orders are made in
+/// src/schedule (docs/schedules.md).
 struct ScheduleKind {
   std::string name;
   int chunks = 1;         ///< per stage; 0: any number
   int fewest_chunks = 1;  ///< that are worth trying where any number runs
   ChunkPlacement placement = ChunkPlacement::loop;
-  bool splits_backward = false;  ///< whether B and W are tasks of their own, so that the profile has to tell them apart
+  bool splits_backward = false;  ///< whether B and W are tasks of their own, so that the profile
+                                 ///< has to tell them apart
   bool has_units = false;        ///< whether micro-batches run in units
   OrderInputs inputs = OrderInputs::none;
   OrderSearch search = OrderSearch::none;
-  /// Micro-batches whose activations the stage stores at most, not less than 1 and possibly more than there are.
+  /// Micro-batches whose activations the stage stores at most, not less than 1 and possibly more
+  /// than there are.
   std::int64_t (*stored)(const StagePlace& place) = nullptr;
-  /// Whether `stored` depends on `left` and `micro_batches` alone, so that searches which place stages from the last
-  /// one to the first plan for it.
+  /// Whether `stored` depends on `left` and `micro_batches` alone, so that searches which place
+  /// stages from the last one to the first plan for it.
   bool planned_stage_by_stage = false;
   int turn = 0;              ///< in which searches try schedules: the most promising first
-  std::string roomier = {};  ///< another one that is no slower where its larger memory is there; empty: none
+  std::string roomier = {};  ///< another one that is no slower where its larger memory is there;
+                             ///< empty: none
 };
 
-/// All schedules of a plan, "auto" last: the best order that is found within the memory. In a configuration "auto"
-/// leaves the choice of any of them to the planner.
+/// All schedules of a plan, "auto" last: the best order that is found within the memory. In a
+/// configuration "auto" leaves the choice of any of them to the planner.
 const std::vector<ScheduleKind>& schedule_kinds();
 /// The names of all schedules in this order.
 const std::vector<std::string>& schedule_names();

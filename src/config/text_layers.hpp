@@ -4,7 +4,8 @@
 
 #include "config/layer_forms.hpp"
 
-// Layers of a network of texts that the user writes down as [[model.layer]]. `visit` has the keys of each.
+// Layers of a network of texts that the user writes down as [[model.layer]]. `visit` has the keys
+// of each.
 namespace pptrain {
 
 class KeyVisitor;
@@ -29,7 +30,8 @@ struct ExpertsConfig {
   std::int64_t per_token = 2;
   bool sum_to_one = true;   ///< weights of the chosen ones
   double capacity = 0.0;    ///< rows of a sample that each takes, in even shares of them; 0: all
-  std::int64_t shared = 0;  ///< columns of a part that all positions go to as well; 0: there is none
+  std::int64_t shared = 0;  ///< columns of a part that all positions go to as well; 0: there is
+                            ///< none
   std::int64_t every = 1;   ///< one in so many of `repeat` has experts, the last of them
 };
 
@@ -51,13 +53,16 @@ struct BlockConfig {
   bool head_norms = false;
   ExpertsConfig experts;
   bool parallel = false;    ///< both parts of the block read its input
-  std::int64_t window = 0;  ///< positions that are seen, 0: all earlier ones; of images pixels of a square's side
+  std::int64_t window = 0;  ///< positions that are seen, 0: all earlier ones; of images pixels of a
+                            ///< square's side
   NormConfig norm;
 
   /// Heads of keys and of values: as many as of queries where `key_heads` is 0.
   std::int64_t num_key_heads() const { return key_heads > 0 ? key_heads : heads; }
   /// Columns of one head in a chain that is `hidden` columns wide.
-  std::int64_t head_columns(std::int64_t hidden) const { return head_size > 0 ? head_size : hidden / heads; }
+  std::int64_t head_columns(std::int64_t hidden) const {
+    return head_size > 0 ? head_size : hidden / heads;
+  }
   /// Columns of a head that turn.
   std::int64_t rotated_columns(std::int64_t hidden) const;
 };

@@ -6,8 +6,8 @@
 namespace pptrain {
 namespace {
 
-/// Comes through a text as far as levels are concerned: strings and comments are left out, values are not told from
-/// keys (a number has one dot).
+/// Comes through a text as far as levels are concerned: strings and comments are left out, values
+/// are not told from keys (a number has one dot).
 class LevelScanner {
  public:
   explicit LevelScanner(std::string_view text) : text_(text) {}
@@ -58,7 +58,8 @@ class LevelScanner {
         return;
       } else if (lines && text_.substr(at_, 3) == std::string(3, quote)) {
         at_ += 3;
-        for (int i = 0; i < 2 && at_ < text_.size() && text_[at_] == quote; ++i) ++at_;  // the text's own last ones
+        for (int i = 0; i < 2 && at_ < text_.size() && text_[at_] == quote; ++i)
+          ++at_;  // the text's own last ones
         return;
       }
     }
@@ -73,6 +74,8 @@ class LevelScanner {
 
 }  // namespace
 
-std::optional<std::int64_t> find_toml_beyond(std::string_view text) { return LevelScanner(text).line_beyond(); }
+std::optional<std::int64_t> find_toml_beyond(std::string_view text) {
+  return LevelScanner(text).line_beyond();
+}
 
 }  // namespace pptrain

@@ -14,17 +14,18 @@ namespace {
 
 constexpr std::string_view set_option = "--set ";
 
-/// Which file somebody may mean who names one that is not there: of that name in inputs/, or of one that is near it in
-/// the same folder.
+/// Which file somebody may mean who names one that is not there: of that name in inputs/, or of one
+/// that is near it in the same folder.
 std::string advice_for_missing(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const fs::path example = fs::path("inputs") / fs::path(path).filename();
-  if (fs::is_regular_file(example, ignored)) return fmt::format("did you mean {}?", example.string());
+  if (fs::is_regular_file(example, ignored))
+    return fmt::format("did you mean {}?", example.string());
   const fs::path folder = fs::path(path).parent_path();
   std::vector<std::string> names;
-  for (fs::directory_iterator entry(folder.empty() ? "." : folder, ignored), end; !ignored && entry != end;
-       entry.increment(ignored)) {
+  for (fs::directory_iterator entry(folder.empty() ? "." : folder, ignored), end;
+       !ignored && entry != end; entry.increment(ignored)) {
     if (entry->path().extension() == ".toml") names.push_back(entry->path().filename().string());
   }
   std::sort(names.begin(), names.end());
@@ -33,7 +34,8 @@ std::string advice_for_missing(const std::string& path) {
   return fmt::format("did you mean {}?", (folder / near).string());
 }
 
-/// The value of `value = VALUE`, or nothing where that is no TOML. Nodes remember `place` as their source.
+/// The value of `value = VALUE`, or nothing where that is no TOML. Nodes remember `place` as their
+/// source.
 std::optional<toml::table> parse_value(const std::string& value, const std::string& place) {
   const std::string text = "value = " + value;
   if (find_toml_beyond(text)) return std::nullopt;
@@ -51,7 +53,8 @@ toml::table& section(toml::table& root, const std::string& name, const std::stri
   if (toml::node* node = root.get(name)) {
     if (toml::table* table = node->as_table()) return *table;
     throw_bad_input({place, fmt::format("\"{}\" is not a section", name),
-                     "the file has a value or an array of tables there", "override a key of a [section]"});
+                     "the file has a value or an array of tables there",
+                     "override a key of a [section]"});
   }
   toml::table made = *parse_value("{}", place);
   root.insert(name, std::move(*made.get_as<toml::table>("value")));
@@ -65,14 +68,16 @@ void apply_override(toml::table& root, const std::string& assignment) {
   const std::string key = dot == std::string::npos ? path : path.substr(dot + 1);
   if (equals == std::string::npos || key.empty() || dot == 0) {
     throw_bad_input({fmt::format("{}{}", set_option, assignment), "this is no assignment",
-                     "it has no name or no =", "write --set section.key=VALUE, for instance --set training.steps=10"});
+                     "it has no name or no =",
+                     "write --set section.key=VALUE, for instance --set training.steps=10"});
   }
   const std::string place = std::string(set_option) + path;
   const std::string value = assignment.substr(equals + 1);
   std::optional<toml::table> parsed = parse_value(value, place);
   if (!parsed) parsed = parse_value(quote_toml(value), place);
   if (!parsed) {
-    throw_bad_input({place, "the value is not text", "it has bytes that are no UTF-8", "write it in UTF-8"});
+    throw_bad_input(
+        {place, "the value is not text", "it has bytes that are no UTF-8", "write it in UTF-8"});
   }
   toml::table& target = section(root, dot == std::string::npos ? "" : path.substr(0, dot), place);
   // Moving keeps the source of the node; copying would lose it.
@@ -101,8 +106,9 @@ void check_format(std::string_view text, const std::string& source) {
   }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
-    throw_bad_input({source, "this is JSON and no TOML", "plans and profiles are JSON, jobs and clusters TOML",
-                     "give a CONFIG.toml; a plan goes into [parallelism] plan, a profile into [profile] file"});
+    throw_bad_input(
+        {source, "this is JSON and no TOML", "plans and profiles are JSON, jobs and clusters TOML",
+         "give a CONFIG.toml; a plan goes into [parallelism] plan, a profile into [profile] file"});
   }
 }
 
@@ -110,8 +116,8 @@ void check_levels(std::string_view text, const std::string& source) {
   const std::optional<std::int64_t> line = find_toml_beyond(text);
   if (!line) return;
   throw_bad_input({fmt::format("{}:{}", source, *line),
-                   fmt::format("a name has more than {} parts, or brackets lie in more than {}", most_toml_levels,
-                               most_toml_levels),
+                   fmt::format("a name has more than {} parts, or brackets lie in more than {}",
+                               most_toml_levels, most_toml_levels),
                    "no key lies that deep", "write the keys into their [sections]"});
 }
 
@@ -124,7 +130,8 @@ std::string place_of(const toml::node& node, const std::string& source) {
   return fmt::format("{}:{}", path, region.begin.line);
 }
 
-TomlTable parse_toml(std::string_view text, const std::string& source, const std::vector<std::string>& overrides) {
+TomlTable parse_toml(std::string_view text, const std::string& source,
+                     const std::vector<std::string>& overrides) {
   check_format(text, source);
   check_levels(text, source);
   auto document = std::make_shared<toml::table>();
@@ -151,8 +158,9 @@ TomlTable read_toml(const std::string& path, const std::vector<std::string>& ove
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw_bad_input({path, "this is a directory", "a TOML file is needed", "name the file in it"});
-  return parse_toml(read_text(file, {path, "the file cannot be read", "", "check the file and its permissions"}), path,
-                    overrides);
+  return parse_toml(
+      read_text(file, {path, "the file cannot be read", "", "check the file and its permissions"}),
+      path, overrides);
 }
 
 std::string quote_toml(std::string_view text) {

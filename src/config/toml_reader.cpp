@@ -34,9 +34,11 @@ std::string dotted(const std::string& path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-[[noreturn]] void refuse_type(const TomlTable::State& state, std::string_view key, const toml::node& node,
-                              std::string_view wanted, const std::string& suggestion) {
-  throw_bad_input({place_of(node, state.source), fmt::format("{} is {}", dotted(state.path, key), type_name(node)),
+[[noreturn]] void refuse_type(const TomlTable::State& state, std::string_view key,
+                              const toml::node& node, std::string_view wanted,
+                              const std::string& suggestion) {
+  throw_bad_input({place_of(node, state.source),
+                   fmt::format("{} is {}", dotted(state.path, key), type_name(node)),
                    fmt::format("it has to be {}", wanted), suggestion});
 }
 
@@ -51,12 +53,14 @@ std::vector<std::string> unasked_keys(const TomlTable::State& state) {
 
 /// What a missing key without fallback leads to.
 template <class T>
-T fallback_or_missing(const TomlTable::State& state, std::string_view key, std::optional<T> fallback) {
+T fallback_or_missing(const TomlTable::State& state, std::string_view key,
+                      std::optional<T> fallback) {
   if (fallback) return *std::move(fallback);
   const std::string near = nearest_name(std::string(key), unasked_keys(state));
-  throw_bad_input({place_of(*state.table, state.source), fmt::format("{} is missing", dotted(state.path, key)),
-                   "it has no default",
-                   near.empty() ? fmt::format("add {} = ...", key) : fmt::format("write {} instead of {}", key, near)});
+  throw_bad_input({place_of(*state.table, state.source),
+                   fmt::format("{} is missing", dotted(state.path, key)), "it has no default",
+                   near.empty() ? fmt::format("add {} = ...", key)
+                                : fmt::format("write {} instead of {}", key, near)});
 }
 
 TomlTable child(const TomlTable::State& state, std::string_view key, const toml::table& table) {
@@ -108,7 +112,8 @@ std::int64_t TomlTable::integer(std::string_view key, std::optional<std::int64_t
   const toml::node* node = find(*state_, key);
   if (node == nullptr) return fallback_or_missing(*state_, key, fallback);
   if (const auto value = node->value_exact<std::int64_t>()) return *value;
-  refuse_type(*state_, key, *node, "an integer", "write a whole number without quotes or decimal point");
+  refuse_type(*state_, key, *node, "an integer",
+              "write a whole number without quotes or decimal point");
 }
 
 double TomlTable::number(std::string_view key, std::optional<double> fallback) const {
@@ -119,11 +124,13 @@ double TomlTable::number(std::string_view key, std::optional<double> fallback) c
   const auto whole = node->value_exact<std::int64_t>();
   const double value = whole ? static_cast<double>(*whole) : *node->value_exact<double>();
   if (!std::isfinite(value))
-    refuse(key, fmt::format("{} is {}", full_name(key), value), "it has to be finite", "write a finite number");
+    refuse(key, fmt::format("{} is {}", full_name(key), value), "it has to be finite",
+           "write a finite number");
   return value + 0.0;  // -0.0 is 0.0
 }
 
-double TomlTable::quantity(std::string_view key, Quantity quantity, std::optional<double> fallback) const {
+double TomlTable::quantity(std::string_view key, Quantity quantity,
+                           std::optional<double> fallback) const {
   const toml::node* node = find(*state_, key);
   if (node == nullptr) return fallback_or_missing(*state_, key, fallback);
   if (node->is_number()) return number(key);
@@ -147,8 +154,10 @@ std::optional<std::int64_t> TomlTable::integer_or_auto(std::string_view key,
   const auto text = node->value_exact<std::string>();
   if (text && *text == "auto") return std::nullopt;
   if (text) {
-    refuse(key, fmt::format("{} is \"{}\"", full_name(key), *text), "it has to be an integer or \"auto\"",
-           nearest_name(*text, {"auto"}).empty() ? "write a whole number without quotes" : "write \"auto\"");
+    refuse(key, fmt::format("{} is \"{}\"", full_name(key), *text),
+           "it has to be an integer or \"auto\"",
+           nearest_name(*text, {"auto"}).empty() ? "write a whole number without quotes"
+                                                 : "write \"auto\"");
   }
   refuse_type(*state_, key, *node, "an integer or \"auto\"", "write a whole number or \"auto\"");
 }
@@ -158,8 +167,10 @@ std::optional<bool> TomlTable::flag_or_auto(std::string_view key) const {
   const auto text = node == nullptr ? std::nullopt : node->value_exact<std::string>();
   if (!text) return boolean(key);
   if (*text == "auto") return std::nullopt;
-  refuse(key, fmt::format("{} is \"{}\"", full_name(key), *text), "it has to be true, false or \"auto\"",
-         nearest_name(*text, {"auto"}).empty() ? "write true or false without quotes" : "write \"auto\"");
+  refuse(key, fmt::format("{} is \"{}\"", full_name(key), *text),
+         "it has to be true, false or \"auto\"",
+         nearest_name(*text, {"auto"}).empty() ? "write true or false without quotes"
+                                               : "write \"auto\"");
 }
 
 std::optional<double> TomlTable::number_or(std::string_view key, const std::string& keyword) const {
@@ -167,29 +178,32 @@ std::optional<double> TomlTable::number_or(std::string_view key, const std::stri
   const auto text = node == nullptr ? std::nullopt : node->value_exact<std::string>();
   if (!text) return number(key);
   if (*text == keyword) return std::nullopt;
-  refuse(
-      key, fmt::format("{} is \"{}\"", full_name(key), *text), fmt::format("it has to be a number or \"{}\"", keyword),
-      nearest_name(*text, {keyword}).empty() ? "write a number without quotes" : fmt::format("write \"{}\"", keyword));
+  refuse(key, fmt::format("{} is \"{}\"", full_name(key), *text),
+         fmt::format("it has to be a number or \"{}\"", keyword),
+         nearest_name(*text, {keyword}).empty() ? "write a number without quotes"
+                                                : fmt::format("write \"{}\"", keyword));
 }
 
 std::string TomlTable::name(std::string_view key, const std::vector<std::string>& names,
                             std::optional<std::string> fallback) const {
   const std::string value = string(key, std::move(fallback));
   if (std::find(names.begin(), names.end(), value) != names.end()) return value;
-  refuse(key, fmt::format("{} = \"{}\" is not known", full_name(key), value), "it is one of " + join(names),
-         did_you_mean(value, names, "write one of these"));
+  refuse(key, fmt::format("{} = \"{}\" is not known", full_name(key), value),
+         "it is one of " + join(names), did_you_mean(value, names, "write one of these"));
 }
 
 std::vector<std::string> TomlTable::strings(std::string_view key) const {
   const toml::node* node = find(*state_, key);
   if (node == nullptr) return {};
   if (const auto value = node->value_exact<std::string>()) return {*value};
-  if (!node->is_array()) refuse_type(*state_, key, *node, "a string or an array of strings", "put it in quotes");
+  if (!node->is_array())
+    refuse_type(*state_, key, *node, "a string or an array of strings", "put it in quotes");
   std::vector<std::string> values;
   for (const toml::node& element : *node->as_array()) {
     const auto value = element.value_exact<std::string>();
     if (!value)
-      refuse_type(*state_, fmt::format("{}[{}]", key, values.size()), element, "a string", "put it in quotes");
+      refuse_type(*state_, fmt::format("{}[{}]", key, values.size()), element, "a string",
+                  "put it in quotes");
     values.push_back(*value);
   }
   return values;
@@ -198,7 +212,8 @@ std::vector<std::string> TomlTable::strings(std::string_view key) const {
 std::vector<std::int64_t> TomlTable::integers(std::string_view key) const {
   const toml::node* node = find(*state_, key);
   if (node == nullptr) return {};
-  if (!node->is_array()) refuse_type(*state_, key, *node, "an array of integers", "write [1, 2, ...]");
+  if (!node->is_array())
+    refuse_type(*state_, key, *node, "an array of integers", "write [1, 2, ...]");
   std::vector<std::int64_t> values;
   for (const toml::node& element : *node->as_array()) {
     const auto value = element.value_exact<std::int64_t>();
@@ -213,7 +228,8 @@ std::vector<std::int64_t> TomlTable::integers(std::string_view key) const {
 std::optional<TomlTable> TomlTable::table(std::string_view key) const {
   const toml::node* node = find(*state_, key);
   if (node == nullptr) return std::nullopt;
-  if (!node->is_table()) refuse_type(*state_, key, *node, "a table", fmt::format("write [{}]", full_name(key)));
+  if (!node->is_table())
+    refuse_type(*state_, key, *node, "a table", fmt::format("write [{}]", full_name(key)));
   return child(*state_, key, *node->as_table());
 }
 
@@ -243,7 +259,8 @@ void TomlTable::finish(const Advice& advice) const {
   if (first == nullptr) return;
   const std::string place = place_of(*first, state_->source);
   const std::string advised = advice ? advice(name) : "";
-  if (!advised.empty()) throw_bad_input({place, fmt::format("{} is not known", full_name(name)), "", advised});
+  if (!advised.empty())
+    throw_bad_input({place, fmt::format("{} is not known", full_name(name)), "", advised});
   const std::string near = nearest_name(name, known);
   throw_bad_input({place, fmt::format("{} is not known", full_name(name)),
                    near.empty() ? "known here: " + join(known) : "",

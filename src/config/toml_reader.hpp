@@ -37,17 +37,21 @@ class TomlTable {
   std::string full_name(std::string_view key) const;
 
   /// A string; `fallback` where the key is missing.
-  std::string string(std::string_view key, std::optional<std::string> fallback = std::nullopt) const;
+  std::string string(std::string_view key,
+                     std::optional<std::string> fallback = std::nullopt) const;
   /// True or false; `fallback` where the key is missing.
   bool boolean(std::string_view key, std::optional<bool> fallback = std::nullopt) const;
   /// A whole number; floats are refused, 3.0 too.
-  std::int64_t integer(std::string_view key, std::optional<std::int64_t> fallback = std::nullopt) const;
+  std::int64_t integer(std::string_view key,
+                       std::optional<std::int64_t> fallback = std::nullopt) const;
   /// An integer or a float; infinities and NaN are refused.
   double number(std::string_view key, std::optional<double> fallback = std::nullopt) const;
   /// A string with unit (`"5 us"`) or a bare number in SI base units.
-  double quantity(std::string_view key, Quantity quantity, std::optional<double> fallback = std::nullopt) const;
+  double quantity(std::string_view key, Quantity quantity,
+                  std::optional<double> fallback = std::nullopt) const;
   /// An integer, or nothing for `"auto"`. `fallback` is returned for a missing key.
-  std::optional<std::int64_t> integer_or_auto(std::string_view key, std::optional<std::int64_t> fallback) const;
+  std::optional<std::int64_t> integer_or_auto(std::string_view key,
+                                              std::optional<std::int64_t> fallback) const;
   /// True or false, or nothing for `"auto"`. The key must be there.
   std::optional<bool> flag_or_auto(std::string_view key) const;
   /// A number, or nothing for `keyword`.
@@ -68,14 +72,16 @@ class TomlTable {
 
   /// What to do about a key that is not known here, where its name tells; "" where it does not.
   using Advice = std::function<std::string(const std::string& key)>;
-  /// Refuses the first key that no getter asked for, with the advice for it, or names the nearest known one.
+  /// Refuses the first key that no getter asked for, with the advice for it, or names the nearest
+  /// known one.
   void finish(const Advice& advice = {}) const;
-  /// The same for a table whose keys are described; that all getters asked for these and no others is an invariant.
+  /// The same for a table whose keys are described; that all getters asked for these and no others
+  /// is an invariant.
   void finish(const KeyTable& described) const;
 
   /// Throws with the place of `key`.
-  [[noreturn]] void refuse(std::string_view key, const std::string& problem, const std::string& reason,
-                           const std::string& suggestion) const;
+  [[noreturn]] void refuse(std::string_view key, const std::string& problem,
+                           const std::string& reason, const std::string& suggestion) const;
 
   struct State;
   explicit TomlTable(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -86,10 +92,11 @@ class TomlTable {
 
 /// Parses TOML text; `source` names it in messages.
 ///
-/// `overrides` are `section.key=VALUE` (or `key=VALUE` for the root table) and replace or add values.
-/// VALUE is read as a TOML value and, where it is none, as a string.
-/// Syntax errors and duplicate keys throw `Error` (exit code 2) with `source:line:column`.
-TomlTable parse_toml(std::string_view text, const std::string& source, const std::vector<std::string>& overrides = {});
+/// `overrides` are `section.key=VALUE` (or `key=VALUE` for the root table) and replace or add
+/// values. VALUE is read as a TOML value and, where it is none, as a string. Syntax errors and
+/// duplicate keys throw `Error` (exit code 2) with `source:line:column`.
+TomlTable parse_toml(std::string_view text, const std::string& source,
+                     const std::vector<std::string>& overrides = {});
 
 /// The same for a file; one that is missing or cannot be read throws `Error` (exit code 2).
 TomlTable read_toml(const std::string& path, const std::vector<std::string>& overrides = {});

@@ -7,14 +7,15 @@
 
 namespace pptrain {
 
-/// A program other than pptrain that trains, and what it runs of a plan. Searches `like` it leave the rest out,
-/// `export-plan` refuses it.
+/// A program other than pptrain that trains, and what it runs of a plan. Searches `like` it leave
+/// the rest out, `export-plan` refuses it.
 struct TrainerKind {
-  std::string name;                         ///< as `[parallelism] like` and `export-plan --for` take it
-  std::string title;                        ///< in sentences
-  std::string runtime;                      ///< its execution, as `[profile] like` calls it
-  bool divides_positions = true;            ///< whether tensor-parallel members divide norms along the sequence
-  bool alike_stages = true;                 ///< whether stages are alike and divide everything evenly
+  std::string name;               ///< as `[parallelism] like` and `export-plan --for` take it
+  std::string title;              ///< in sentences
+  std::string runtime;            ///< its execution, as `[profile] like` calls it
+  bool divides_positions = true;  ///< whether tensor-parallel members divide norms along the
+                                  ///< sequence
+  bool alike_stages = true;       ///< whether stages are alike and divide everything evenly
   std::vector<std::string> schedules = {};  ///< of several stages; empty: all
   std::string why_schedules = {};
   // Stages of ZeRO of several replicas:
@@ -35,7 +36,8 @@ struct TrainerKind {
   bool sent_rows = true;  ///< whether replicas may divide experts
   std::string why_no_rows = {};
 
-  /// The stages of ZeRO that several replicas may have in plans of so many stages and members of a replica.
+  /// The stages of ZeRO that several replicas may have in plans of so many stages and members of a
+  /// replica.
   const std::vector<int>& zero_stages(int num_stages, int tensor_parallel) const {
     if (num_stages > 1) return zero_staged;
     return tensor_parallel > 1 ? zero_tensor : zero_alone;
@@ -57,8 +59,8 @@ const std::vector<std::string>& trainer_names();
 /// The trainer of this name; null where there is none, as for "pptrain".
 const TrainerKind* trainer_kind(const std::string& name);
 
-/// Whose execution an analytic profile predicts: what `[profile] like` says, or what it means that plans are to be
-/// `like` a trainer's.
+/// Whose execution an analytic profile predicts: what `[profile] like` says, or what it means that
+/// plans are to be `like` a trainer's.
 const std::string& predicted_runtime(const Config& config);
 /// Whether members of a tensor-parallel group divide norms along the sequence in that execution.
 bool divides_positions(const Config& config);

@@ -31,8 +31,12 @@ class Writer : public KeyVisitor {
   }
   void end_section() override {}
   void text(const Key& key, std::string& value) override { line(key, quote_toml(value)); }
-  void texts(const Key& key, std::vector<std::string>& values) override { line(key, quoted_list(values)); }
-  void input_path(const Key& key, std::string& value, const std::string&) override { line(key, quote_toml(value)); }
+  void texts(const Key& key, std::vector<std::string>& values) override {
+    line(key, quoted_list(values));
+  }
+  void input_path(const Key& key, std::string& value, const std::string&) override {
+    line(key, quote_toml(value));
+  }
   void input_paths(const Key& key, std::vector<std::string>& values, const std::string&) override {
     line(key, values.size() == 1 ? quote_toml(values[0]) : quoted_list(values));
   }
@@ -40,7 +44,9 @@ class Writer : public KeyVisitor {
   void flag_or_auto(const Key& key, AutoFlag& value) override {
     line(key, !value ? "\"auto\"" : *value ? "true" : "false");
   }
-  void integer(const Key& key, std::int64_t& value, const Range&) override { line(key, std::to_string(value)); }
+  void integer(const Key& key, std::int64_t& value, const Range&) override {
+    line(key, std::to_string(value));
+  }
   void integers(const Key& key, std::vector<std::int64_t>& values, const Range&) override {
     std::vector<std::string> texts;
     for (const std::int64_t value : values) texts.push_back(std::to_string(value));
@@ -49,11 +55,16 @@ class Writer : public KeyVisitor {
   void integer_or_auto(const Key& key, AutoInt& value, const Range&) override {
     line(key, value ? std::to_string(*value) : "\"auto\"");
   }
-  void number_or(const Key& key, std::optional<double>& value, const std::string& keyword, const Range&) override {
+  void number_or(const Key& key, std::optional<double>& value, const std::string& keyword,
+                 const Range&) override {
     line(key, value ? float_text(*value) : quote_toml(keyword));
   }
-  void number(const Key& key, double& value, const Range&) override { line(key, float_text(value)); }
-  void seconds(const Key& key, double& value, const Range&) override { line(key, fmt::format("\"{} s\"", value)); }
+  void number(const Key& key, double& value, const Range&) override {
+    line(key, float_text(value));
+  }
+  void seconds(const Key& key, double& value, const Range&) override {
+    line(key, fmt::format("\"{} s\"", value));
+  }
   void name(const Key& key, std::string& value, const std::vector<std::string>&) override {
     line(key, quote_toml(value));
   }
@@ -67,7 +78,9 @@ class Writer : public KeyVisitor {
   void end_element() override {}
 
  private:
-  void line(const Key& key, const std::string& value) { text_ += fmt::format("{} = {}\n", key.name, value); }
+  void line(const Key& key, const std::string& value) {
+    text_ += fmt::format("{} = {}\n", key.name, value);
+  }
 
   std::string section_;
   std::string text_;

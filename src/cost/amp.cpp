@@ -7,7 +7,8 @@ namespace pptrain {
 namespace {
 
 /// e_i = 2 (bytes / bandwidth + latency) of the slowest pair: activations down, gradients up.
-double cut_seconds(const Instance& instance, const Stage& sender, const Stage& receiver, double bytes_per_sample) {
+double cut_seconds(const Instance& instance, const Stage& sender, const Stage& receiver,
+                   double bytes_per_sample) {
   double slowest = 0.0;
   for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) {
     const Link link = instance.cluster.path(a, b);
@@ -16,8 +17,12 @@ double cut_seconds(const Instance& instance, const Stage& sender, const Stage& r
   return slowest;
 }
 
-double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
-double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+double largest(const std::vector<double>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
+double sum(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
 
 }  // namespace
 
@@ -34,14 +39,18 @@ AmpTerms amp_terms(const Instance& instance, const Plan& plan) {
     const double bytes = instance.profile.layers[chunks[c].layers.begin - 1].output_bytes;
     const StageParts sender(plan.stages[chunks[c - 1].stage], {chunks[c - 1].layers});
     const StageParts receiver(plan.stages[chunks[c].stage], {chunks[c].layers});
-    terms.cut_seconds.push_back(cut_seconds(instance, sender.last_mesh(), receiver.first_mesh(), bytes));
+    terms.cut_seconds.push_back(
+        cut_seconds(instance, sender.last_mesh(), receiver.first_mesh(), bytes));
   }
-  terms.iteration_seconds = static_cast<double>(plan.micro_batches - 1) * largest(terms.stage_seconds) +
-                            sum(terms.cut_seconds) + sum(terms.stage_seconds) + largest(terms.gradient_seconds);
+  terms.iteration_seconds =
+      static_cast<double>(plan.micro_batches - 1) * largest(terms.stage_seconds) +
+      sum(terms.cut_seconds) + sum(terms.stage_seconds) + largest(terms.gradient_seconds);
   return terms;
 }
 
-TimeParts time_parts(const Instance& instance, const Plan& plan) { return time_parts(amp_terms(instance, plan), plan); }
+TimeParts time_parts(const Instance& instance, const Plan& plan) {
+  return time_parts(amp_terms(instance, plan), plan);
+}
 
 TimeParts time_parts(const AmpTerms& terms, const Plan& plan) {
   const auto slowest = std::max_element(terms.stage_seconds.begin(), terms.stage_seconds.end());

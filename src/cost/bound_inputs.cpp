@@ -10,18 +10,21 @@
 namespace pptrain {
 namespace {
 
-/// Makes `best` at least as good as `link` in bandwidth and in latency; a link without bandwidth limits nothing.
+/// Makes `best` at least as good as `link` in bandwidth and in latency; a link without bandwidth
+/// limits nothing.
 void improve(Link& best, const Link& link) {
-  const double bandwidth = link.bandwidth > 0.0 ? link.bandwidth : std::numeric_limits<double>::infinity();
-  best = best.bandwidth > 0.0 ? Link{std::max(best.bandwidth, bandwidth), std::min(best.latency, link.latency)}
-                              : Link{bandwidth, link.latency};
+  const double bandwidth =
+      link.bandwidth > 0.0 ? link.bandwidth : std::numeric_limits<double>::infinity();
+  best = best.bandwidth > 0.0
+             ? Link{std::max(best.bandwidth, bandwidth), std::min(best.latency, link.latency)}
+             : Link{bandwidth, link.latency};
 }
 
 std::vector<UsedKind> used_kinds(const Cluster& cluster) {
   std::vector<UsedKind> kinds;
   for (const NodeGroup& group : cluster.groups) {
-    auto kind =
-        std::find_if(kinds.begin(), kinds.end(), [&](const UsedKind& k) { return k.name == group.device_kind; });
+    auto kind = std::find_if(kinds.begin(), kinds.end(),
+                             [&](const UsedKind& k) { return k.name == group.device_kind; });
     if (kind == kinds.end()) {
       kind = kinds.insert(kind, UsedKind());
       kind->name = group.device_kind;
@@ -35,25 +38,28 @@ std::vector<UsedKind> used_kinds(const Cluster& cluster) {
 }
 
 /// Rows of the kinds in use with degrees that the cluster has devices for.
-std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<UsedKind>& kinds, int num_devices,
-                                Recompute recompute) {
+std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<UsedKind>& kinds,
+                                int num_devices, Recompute recompute) {
   std::vector<const ProfileRow*> sorted;
   for (const ProfileRow& row : layer.rows) sorted.push_back(&row);
   std::sort(sorted.begin(), sorted.end(),
             [](const ProfileRow* a, const ProfileRow* b) { return a->samples < b->samples; });
   std::vector<DegreeRows> all;
   for (const ProfileRow* row : sorted) {
-    const auto kind =
-        std::find_if(kinds.begin(), kinds.end(), [&](const UsedKind& k) { return k.name == row->device; });
+    const auto kind = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const UsedKind& k) { return k.name == row->device; });
     if (kind == kinds.end() || row->tensor_parallel > num_devices) continue;
     const int index = static_cast<int>(kind - kinds.begin());
-    auto same = std::find_if(all.begin(), all.end(),
-                             [&](const DegreeRows& r) { return r.kind == index && r.degree == row->tensor_parallel; });
-    if (same == all.end()) same = all.insert(same, DegreeRows{index, row->tensor_parallel, false, {}, {}, {}, {}});
+    auto same = std::find_if(all.begin(), all.end(), [&](const DegreeRows& r) {
+      return r.kind == index && r.degree == row->tensor_parallel;
+    });
+    if (same == all.end())
+      same = all.insert(same, DegreeRows{index, row->tensor_parallel, false, {}, {}, {}, {}});
     const double repeated = layer.again(row->seconds.forward, recompute);
     const double path = row->seconds.forward + row->seconds.backward_input;
     same->total.push_back({row->samples, row->seconds.total() + repeated});
-    same->path.push_back({row->samples, (row->split_known ? path : row->seconds.total()) + repeated});
+    same->path.push_back(
+        {row->samples, (row->split_known ? path : row->seconds.total()) + repeated});
   }
   for (DegreeRows& rows : all) {
     rows.mixed = std::any_of(all.begin(), all.end(), [&rows](const DegreeRows& other) {
@@ -64,10 +70,12 @@ std::vector<DegreeRows> rows_of(const ProfileLayer& layer, const std::vector<Use
 }
 
 /// Patterns, of those that cost.hpp knows, that no other one beats in both terms.
-std::vector<LinearSeconds> collectives(const Profile& profile, int layer, int degree, const Link& link) {
+std::vector<LinearSeconds> collectives(const Profile& profile, int layer, int degree,
+                                       const Link& link) {
   if (degree == 1) return {{}};
   std::vector<LinearSeconds> lines;
-  for (const TensorPattern pattern : {TensorPattern::megatron, TensorPattern::sp1, TensorPattern::sp2}) {
+  for (const TensorPattern pattern :
+       {TensorPattern::megatron, TensorPattern::sp1, TensorPattern::sp2}) {
     const auto seconds = [&](double samples) {
       const TensorSeconds both = tensor_seconds(profile, link, layer, degree, samples, pattern);
       return both.forward + both.backward;
@@ -78,7 +86,8 @@ std::vector<LinearSeconds> collectives(const Profile& profile, int layer, int de
   std::vector<LinearSeconds> best;
   for (const LinearSeconds& line : lines) {
     const auto beats = [&line](const LinearSeconds& other) {
-      return &other != &line && other.seconds <= line.seconds && other.per_sample <= line.per_sample &&
+      return &other != &line && other.seconds <= line.seconds &&
+             other.per_sample <= line.per_sample &&
              (other.seconds < line.seconds || other.per_sample < line.per_sample || &other < &line);
     };
     if (std::none_of(lines.begin(), lines.end(), beats)) best.push_back(line);
@@ -112,10 +121,12 @@ EqualLayers one_layer(const Instance& instance, int l, std::optional<Recompute> 
   const Profile& profile = instance.profile;
   EqualLayers one;
   one.count = 1.0;
-  one.rows = rows_of(profile.layers[l], kinds, instance.cluster.num_devices(), recompute.value_or(Recompute::none));
+  one.rows = rows_of(profile.layers[l], kinds, instance.cluster.num_devices(),
+                     recompute.value_or(Recompute::none));
   for (DegreeRows& rows : one.rows) {
     const UsedKind& kind = kinds[rows.kind];
-    if (rows.degree <= kind.largest_node) rows.inside = collectives(profile, l, rows.degree, kind.inside);
+    if (rows.degree <= kind.largest_node)
+      rows.inside = collectives(profile, l, rows.degree, kind.inside);
     if (kind.between.bandwidth > 0.0 && rows.degree > 1) {
       rows.between = collectives(profile, l, rows.degree, kind.between);
     }
@@ -143,8 +154,9 @@ std::vector<LinearSeconds> DegreeRows::tensor() const {
       all.push_back(ring);
       continue;
     }
-    // Some node with at most half of the members gets at least half of what is gathered from the others, and
-    // sends or gets all that is reduced: of (n-1)/n and 2 (n-1)/n of it for the ring. One message at least.
+    // Some node with at most half of the members gets at least half of what is gathered from the
+    // others, and sends or gets all that is reduced: of (n-1)/n and 2 (n-1)/n of it for the ring.
+    // One message at least.
     const double n = degree;
     all.push_back({ring.seconds / (2.0 * (n - 1.0)), ring.per_sample * n / (2.0 * (n - 1.0))});
   }

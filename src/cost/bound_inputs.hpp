@@ -32,19 +32,20 @@ struct LinearSeconds {
 struct DegreeRows {
   int kind = 0;  ///< index into `BoundInputs::kinds`
   int degree = 1;
-  bool mixed = false;            ///< other kinds have rows at this degree too: a group may hold several kinds
+  bool mixed = false;  ///< other kinds have rows at this degree too: a group may hold several kinds
   std::vector<TimePoint> total;  ///< F + B + W, samples ascending
   std::vector<TimePoint> path;   ///< F + B, with W where the profile does not tell them apart
-  /// Collectives of F and B as flat rings inside the best node, one entry for each pattern that may be
-  /// the best; nothing where no node has so many devices.
+  /// Collectives of F and B as flat rings inside the best node, one entry for each pattern that may
+  /// be the best; nothing where no node has so many devices.
   std::vector<LinearSeconds> inside;
   /// The same for a group that spans nodes.
   std::vector<LinearSeconds> between;
 
   /// What no collective algorithm is faster than, wherever the group lies.
   std::vector<LinearSeconds> tensor() const;
-  /// The same as work of this kind of device. Where shards are uneven a device of a mixed group computes its
-  /// share, but waits for all collectives: no part of these can be counted in proportion to its work.
+  /// The same as work of this kind of device. Where shards are uneven a device of a mixed group
+  /// computes its share, but waits for all collectives: no part of these can be counted in
+  /// proportion to its work.
   std::vector<LinearSeconds> tensor_work() const;
 };
 

@@ -12,7 +12,8 @@ double all_reduce_seconds(const Link& slowest, int n, double bytes) {
   return all_reduce_share(n) * bytes / slowest.bandwidth + 2.0 * (n - 1) * slowest.latency;
 }
 
-double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
+double all_reduce_seconds(const Cluster& cluster, const std::vector<DeviceId>& group,
+                          double bytes) {
   return all_reduce_seconds(cluster.slowest_link(group), static_cast<int>(group.size()), bytes);
 }
 
@@ -25,7 +26,8 @@ double all_to_all_seconds(const Link& slowest, int n, double bytes) {
   return (n - 1.0) / n * bytes / slowest.bandwidth + (n - 1) * slowest.latency;
 }
 
-TwoLevelSum two_level_sum(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes) {
+TwoLevelSum two_level_sum(const Cluster& cluster, const std::vector<DeviceId>& group,
+                          double bytes) {
   std::map<int, std::vector<DeviceId>> members;  // by node
   for (const DeviceId device : group) members[cluster.node_of(device)].push_back(device);
   double within = 0.0;

@@ -19,8 +19,8 @@ double all_reduce_seconds(const Link& slowest, int n, double bytes);
 /// half of an all-reduce.
 double all_gather_seconds(const Link& slowest, int n, double bytes);
 
-/// All-to-all in which each of n members has `bytes`, in equal shares for all: what goes to the others leaves on one
-/// link.
+/// All-to-all in which each of n members has `bytes`, in equal shares for all: what goes to the
+/// others leaves on one link.
 double all_to_all_seconds(const Link& slowest, int n, double bytes);
 
 }  // namespace pptrain

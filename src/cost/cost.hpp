@@ -35,9 +35,11 @@ void check_instance(const Instance& instance, const std::string& source);
 /// Seconds of one micro-batch in a stage or a part of one, with tensor-parallel collectives.
 struct PassSeconds {
   double forward = 0.0;
-  double backward = 0.0;  ///< B and W, and F again with its collectives where everything is recomputed
+  double backward = 0.0;  ///< B and W, and F again with its collectives where everything is
+                          ///< recomputed
   double total = 0.0;     ///< F + B + W of the slowest member, all communication
-  double tensor = 0.0;    ///< part of `total`: collectives of tensor-parallel groups and of batch norms, re-partition
+  double tensor = 0.0;    ///< part of `total`: collectives of tensor-parallel groups and of batch
+                          ///< norms, re-partition
   double gather = 0.0;    ///< part of `total`: gathering weights that ZeRO stage 3 has spread
   PassSeconds& operator+=(const PassSeconds& other);
 };
@@ -67,8 +69,9 @@ double dapple_seconds(const Instance& instance, const Plan& plan);
 std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage);
 
 /// Bytes needed on each device of the cluster, 0 where the plan uses none: weights, gradients and
-/// optimizer state of its layers / n (divided by the replicas as ZeRO says), in-flight micro-batches
-/// of samples x stored bytes (with full recomputation the layers' inputs only), and the workspace.
+/// optimizer state of its layers / n (divided by the replicas as ZeRO says), in-flight
+/// micro-batches of samples x stored bytes (with full recomputation the layers' inputs only), and
+/// the workspace.
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan);
 
 /// Whether the profile's workspace is part of it.
@@ -81,8 +84,9 @@ std::string why_not_fit(const Instance& instance, const Plan& plan);
 /// The same for the bytes that each device of a cluster needs.
 std::string largest_overrun(const Cluster& cluster, const std::vector<double>& need);
 
-/// The longest optimizer step of any device, 0 where the profile knows none. Offloaded optimizer state
-/// crosses the host's link both ways first; a device without one throws `Error` (exit code 2).
+/// The longest optimizer step of any device, 0 where the profile knows none. Offloaded optimizer
+/// state crosses the host's link both ways first; a device without one throws `Error` (exit code
+/// 2).
 double longest_update_seconds(const Instance& instance, const Plan& plan);
 
 /// Seconds that each device of the cluster computes in one iteration at its own speed: F, B and W
@@ -91,25 +95,28 @@ std::vector<double> device_work_seconds(const Instance& instance, const Plan& pl
 
 /// Core-seconds of one iteration on each node: the work of its devices and, on nodes whose devices
 /// share cores, one copy at the link's bandwidth of every byte they send or reduce (in shared
-/// memory a transfer is CPU work), every message and every wait (cost/messages.hpp) at the node's `core_seconds`.
+/// memory a transfer is CPU work), every message and every wait (cost/messages.hpp) at the node's
+/// `core_seconds`.
 std::vector<double> node_work_seconds(const Instance& instance, const Plan& plan);
 
-/// Bound on `estimates.amp` and `iteration_seconds` of every plan of the instance, whatever its schedule,
-/// also one that leaves devices out. For each number of micro-batches the largest of
+/// Bound on `estimates.amp` and `iteration_seconds` of every plan of the instance, whatever its
+/// schedule, also one that leaves devices out. For each number of micro-batches the largest of
 /// - the whole batch spread over all devices in proportion to their speed, each layer at the fewest
 ///   device-seconds per sample of any degree and any share of a micro-batch, tensor-parallel
 ///   all-reduces over the best links included;
 /// - the slowest layer, which lies in one stage, for all micro-batches;
 /// - forward and backward of one micro-batch through all layers, one after another;
 /// and the least of these bounds. `recompute`: what every stage of these plans does; nothing: any.
-double lower_bound_seconds(const Instance& instance, std::optional<Recompute> recompute = std::nullopt);
+double lower_bound_seconds(const Instance& instance,
+                           std::optional<Recompute> recompute = std::nullopt);
 
-/// What the cores of nodes whose devices share them take for the plan's computation and copies; 0 without such nodes.
+/// What the cores of nodes whose devices share them take for the plan's computation and copies; 0
+/// without such nodes.
 double core_limit_seconds(const Instance& instance, const Plan& plan);
 
 /// max(`amp` estimate + the longest optimizer step of any device (where the profile knows it),
-/// work / cores of each node or pool whose devices share cores). For a profile without update times and a
-/// cluster without shared cores it is the `amp` estimate.
+/// work / cores of each node or pool whose devices share cores). For a profile without update times
+/// and a cluster without shared cores it is the `amp` estimate.
 double iteration_seconds(const Instance& instance, const Plan& plan);
 
 /// Everything that PLAN.json's `predicted` holds.

@@ -21,7 +21,8 @@ LineStage computation(const Instance& instance, const StageParts& parts) {
 }
 
 /// The slowest pair, or the slowest uplink where many pairs share one.
-LineStage communication(const Instance& instance, const Stage& sender, const Stage& receiver, double bytes_per_sample) {
+LineStage communication(const Instance& instance, const Stage& sender, const Stage& receiver,
+                        double bytes_per_sample) {
   struct Traffic {
     double out = 0.0;
     double in = 0.0;
@@ -57,7 +58,8 @@ std::vector<LineStage> line_of(const Instance& instance, const Plan& plan) {
     }
     line.push_back(computation(instance, parts));
   }
-  if (chunks.size() == 1) line.front().all_reduce = gradient_seconds_left(instance, StageParts(plan.stages[0]));
+  if (chunks.size() == 1)
+    line.front().all_reduce = gradient_seconds_left(instance, StageParts(plan.stages[0]));
   return line;
 }
 
@@ -90,7 +92,8 @@ double dapple_seconds(const Instance& instance, const Plan& plan) {
     backward += line[s].backward;
     ending = std::max(ending, line[s].all_reduce + backward);
   }
-  double earlier = 0.0;  // backward of the stages between the pivot and s, which end before the pivot's
+  double earlier = 0.0;  // backward of the stages between the pivot and s, which end before the
+                         // pivot's
   for (std::size_t s = pivot + 1; s < line.size(); ++s) {
     ending = std::max(ending, line[s].all_reduce - earlier);
     earlier += line[s].backward;

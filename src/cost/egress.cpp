@@ -37,14 +37,18 @@ class LeavingBytes {
     const TransferForms forms = cheapest_forms(instance_, plan_);
     const std::vector<Chunk> chunks = chunks_in_order(plan_);
     for (std::size_t c = 1; c < chunks.size(); ++c) {
-      const StageParts before(plan_.stages[static_cast<std::size_t>(chunks[c - 1].stage)], {chunks[c - 1].layers});
-      const StageParts after(plan_.stages[static_cast<std::size_t>(chunks[c].stage)], {chunks[c].layers});
+      const StageParts before(plan_.stages[static_cast<std::size_t>(chunks[c - 1].stage)],
+                              {chunks[c - 1].layers});
+      const StageParts after(plan_.stages[static_cast<std::size_t>(chunks[c].stage)],
+                             {chunks[c].layers});
       const auto layer = static_cast<std::size_t>(chunks[c].layers.begin - 1);
       const std::vector<EqualCopies> first = sample_copies(before.last_mesh());
       const std::vector<EqualCopies> second = sample_copies(after.first_mesh());
       const CutForms cut = forms.at(static_cast<int>(c) - 1);
-      add_passage(passage(first, second, cut.activation), instance_.profile.layers[layer].output_bytes);
-      add_passage(passage(second, first, cut.gradient), instance_.profile.layers[layer].output_bytes);
+      add_passage(passage(first, second, cut.activation),
+                  instance_.profile.layers[layer].output_bytes);
+      add_passage(passage(second, first, cut.gradient),
+                  instance_.profile.layers[layer].output_bytes);
     }
   }
 
@@ -60,8 +64,9 @@ class LeavingBytes {
     std::vector<DeviceId> firsts;
     for (const DeviceId device : devices) {
       const int node = instance_.cluster.node_of(device);
-      const bool seen = std::any_of(firsts.begin(), firsts.end(),
-                                    [&](DeviceId other) { return instance_.cluster.node_of(other) == node; });
+      const bool seen = std::any_of(firsts.begin(), firsts.end(), [&](DeviceId other) {
+        return instance_.cluster.node_of(other) == node;
+      });
       if (!seen) firsts.push_back(device);
     }
     const std::size_t k = firsts.size();
@@ -73,7 +78,8 @@ class LeavingBytes {
   void add_replicas(const StagePart& part) {
     const Stage& mesh = *part.mesh;
     double parameters = 0.0;
-    for (const Interval& layers : part.layers) parameters += parameters_of(instance_.profile, layers);
+    for (const Interval& layers : part.layers)
+      parameters += parameters_of(instance_.profile, layers);
     const BytesPerParameter& of = instance_.profile.bytes_per_parameter;
     const double gathers = mesh.zero_stage >= 3 ? micro_batches() : 0.0;
     const std::vector<Interval> groups = mesh.sharding_groups();
@@ -82,7 +88,8 @@ class LeavingBytes {
       const std::vector<DeviceId> shard = shard_group(mesh, k);
       std::vector<DeviceId> firsts;
       for (const Interval& group : groups) {
-        add_ring({shard.begin() + group.begin, shard.begin() + group.end}, own * (of.sent() + gathers * of.weight));
+        add_ring({shard.begin() + group.begin, shard.begin() + group.end},
+                 own * (of.sent() + gathers * of.weight));
         firsts.push_back(shard[static_cast<std::size_t>(group.begin)]);
       }
       add_ring(firsts, own * of.sent());
@@ -106,7 +113,8 @@ double egress_money(const Instance& instance, const Plan& plan) {
   if (std::none_of(switches.begin(), switches.end(), has_price)) return 0.0;
   const std::vector<double> bytes = bytes_leaving_switches(instance, plan);
   double money = 0.0;
-  for (std::size_t s = 0; s < bytes.size(); ++s) money += switches[s].egress * bytes[s] / bytes_per_gb;
+  for (std::size_t s = 0; s < bytes.size(); ++s)
+    money += switches[s].egress * bytes[s] / bytes_per_gb;
   return money;
 }
 

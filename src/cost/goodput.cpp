@@ -13,7 +13,8 @@ double best_checkpoint_interval(const FailingTraining& training) {
 
 double goodput(const FailingTraining& training, double interval) {
   const double whole = (interval + training.checkpoint) / training.mtbf;
-  return interval / (training.mtbf * std::exp(training.restart / training.mtbf) * std::expm1(whole));
+  return interval /
+         (training.mtbf * std::exp(training.restart / training.mtbf) * std::expm1(whole));
 }
 
 }  // namespace pptrain

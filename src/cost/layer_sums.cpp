@@ -18,23 +18,27 @@ LayerSums::LayerSums(const Instance& instance)
   for (int l = 0; l < instance.profile.num_layers(); ++l) {
     parameters_.push_back(parameters_.back() + instance.profile.layers[l].parameters);
     stored_.push_back(stored_.back() + stored_bytes_of(instance.profile, l, Recompute::none));
-    stored_inputs_.push_back(stored_inputs_.back() + stored_bytes_of(instance.profile, l, Recompute::full));
+    stored_inputs_.push_back(stored_inputs_.back() +
+                             stored_bytes_of(instance.profile, l, Recompute::full));
   }
 }
 
-PassSeconds LayerSums::layer_of(const ReplicaGroup& group, int layer, int tensor_parallel, Recompute recompute,
-                                Sharding sharding) const {
-  if (sharding == Sharding::profiled) return layer_seconds(instance_, group, layer, tensor_parallel, recompute);
+PassSeconds LayerSums::layer_of(const ReplicaGroup& group, int layer, int tensor_parallel,
+                                Recompute recompute, Sharding sharding) const {
+  if (sharding == Sharding::profiled)
+    return layer_seconds(instance_, group, layer, tensor_parallel, recompute);
   for (const int kind : group.kinds) {
-    if (!instance_.profile.has_degree(layer, instance_.cluster.device_kinds[kind].name, tensor_parallel)) return {};
+    if (!instance_.profile.has_degree(layer, instance_.cluster.device_kinds[kind].name,
+                                      tensor_parallel))
+      return {};
   }
   const TensorPattern pattern =
       least_communication(instance_.profile, group.link, layer, tensor_parallel, group.samples);
   return layer_seconds(instance_, group, layer, tensor_parallel, recompute, pattern);
 }
 
-const PassSums& LayerSums::times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
-                                 Sharding sharding) {
+const PassSums& LayerSums::times(const ReplicaGroup& group, int tensor_parallel,
+                                 Recompute recompute, Sharding sharding) {
   if (recompute == Recompute::selective && !selects_) recompute = Recompute::none;
   const Key key = {group.kinds, group.link.bandwidth, group.link.latency, group.samples,
                    group.loads, tensor_parallel,      recompute,          sharding};

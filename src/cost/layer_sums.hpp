@@ -16,7 +16,8 @@ struct PassSums {
 
   /// Seconds of layers [begin, end): `forward`, `backward` and `total`; the other parts are 0.
   PassSeconds of(int begin, int end) const {
-    return {forward[end] - forward[begin], backward[end] - backward[begin], total[end] - total[begin]};
+    return {forward[end] - forward[begin], backward[end] - backward[begin],
+            total[end] - total[begin]};
   }
 };
 
@@ -26,7 +27,8 @@ enum class Sharding {
   patterns,  ///< by `least_communication`
 };
 
-/// Whether selective recomputation computes something again in any layer, and so is a trade of time for memory.
+/// Whether selective recomputation computes something again in any layer, and so is a trade of time
+/// for memory.
 bool takes_time_selectively(const Profile& profile);
 
 /// Sums over the first layers of a profile, so that a search costs any interval of layers with two
@@ -37,8 +39,9 @@ class LayerSums {
 
   /// Layers of the profile.
   int num_layers() const { return static_cast<int>(parameters_.size()) - 1; }
-  /// Times of replicas like `group` at degree `tensor_parallel`; kept, so that asking again is cheap. The
-  /// reference stays valid. By patterns, layers that have no rows at the degree count nothing.
+  /// Times of replicas like `group` at degree `tensor_parallel`; kept, so that asking again is
+  /// cheap. The reference stays valid. By patterns, layers that have no rows at the degree count
+  /// nothing.
   const PassSums& times(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
                         Sharding sharding = Sharding::profiled);
   /// Parameters of layers [begin, end) as a whole, before tensor parallelism divides them.
@@ -47,10 +50,11 @@ class LayerSums {
   double stored_bytes(int begin, int end, Recompute recompute) const;
 
  private:
-  using Key = std::tuple<std::vector<int>, double, double, double, std::vector<double>, int, Recompute, Sharding>;
+  using Key = std::tuple<std::vector<int>, double, double, double, std::vector<double>, int,
+                         Recompute, Sharding>;
 
-  PassSeconds layer_of(const ReplicaGroup& group, int layer, int tensor_parallel, Recompute recompute,
-                       Sharding sharding) const;
+  PassSeconds layer_of(const ReplicaGroup& group, int layer, int tensor_parallel,
+                       Recompute recompute, Sharding sharding) const;
 
   const Instance& instance_;
   bool selects_;  // whether selective recomputation takes time

@@ -14,17 +14,19 @@ namespace pptrain {
 namespace {
 
 /// Adds the model state and the activations of a part to its devices.
-void add_part(const Profile& profile, const StagePart& part, double in_flight, std::vector<double>& need) {
+void add_part(const Profile& profile, const StagePart& part, double in_flight,
+              std::vector<double>& need) {
   const Stage& mesh = *part.mesh;
   double parameters = 0.0;
   double stored = 0.0;
   for (const Interval& layers : part.layers) {
     parameters += parameters_of(profile, layers);
-    for (std::int64_t l = layers.begin; l < layers.end; ++l) stored += stored_bytes_of(profile, l, mesh.recompute);
+    for (std::int64_t l = layers.begin; l < layers.end; ++l)
+      stored += stored_bytes_of(profile, l, mesh.recompute);
   }
   for (int j = 0; j < mesh.replicas; ++j) {
-    const double model =
-        bytes_per_parameter(profile.bytes_per_parameter, mesh, mesh.slices_of(j)) * parameters / mesh.tensor_parallel;
+    const double model = bytes_per_parameter(profile.bytes_per_parameter, mesh, mesh.slices_of(j)) *
+                         parameters / mesh.tensor_parallel;
     const double held = mesh.offload_activations ? 0.0 : in_flight;
     for (int k = 0; k < mesh.tensor_parallel; ++k) {
       const double activations = member_work(part, j, k).samples * (held * stored);
@@ -82,8 +84,9 @@ double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute rec
 
 std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage) {
   const ScheduleChoice& schedule = plan.schedule;
-  return most_stored(schedule_kind(schedule.name), {plan.num_stages(), plan.num_stages() - stage.value,
-                                                    schedule.virtual_stages, plan.micro_batches, schedule.unit});
+  return most_stored(schedule_kind(schedule.name),
+                     {plan.num_stages(), plan.num_stages() - stage.value, schedule.virtual_stages,
+                      plan.micro_batches, schedule.unit});
 }
 
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan) {
@@ -116,11 +119,12 @@ std::string largest_overrun(const Cluster& cluster, const std::vector<double>& n
   return worst.valid() ? overrun_text(cluster, worst, need[worst.index()]) : "";
 }
 
-std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceId device, double need) {
+std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceId device,
+                             double need) {
   const StateBytes state = state_bytes(instance, plan)[device.index()];
-  const double without_workspace = need_of(instance, plan, Workspace::left_out, [&plan](StageId stage) {
-    return micro_batches_in_flight(plan, stage);
-  })[device.index()];
+  const double without_workspace = need_of(
+      instance, plan, Workspace::left_out,
+      [&plan](StageId stage) { return micro_batches_in_flight(plan, stage); })[device.index()];
   std::vector<std::string> texts;
   const auto add = [&](const char* name, double bytes) {
     if (bytes >= 0.001 * need) texts.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
@@ -133,7 +137,8 @@ std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceI
   return overrun_text(instance.cluster, device, need) + ": " + join(texts);
 }
 
-std::string overrun_by_parts(const Instance& instance, const Plan& plan, const std::vector<double>& need) {
+std::string overrun_by_parts(const Instance& instance, const Plan& plan,
+                             const std::vector<double>& need) {
   const DeviceId worst = most_overrun(instance.cluster, need);
   return worst.valid() ? overrun_by_parts(instance, plan, worst, need[worst.index()]) : "";
 }
@@ -141,10 +146,11 @@ std::string overrun_by_parts(const Instance& instance, const Plan& plan, const s
 std::string overrun_text(const Cluster& cluster, DeviceId device, double need) {
   const DeviceKind& kind = cluster.kind_of(device);
   const double reserve = kind.reserve.value_or(0.0);
-  return fmt::format("device {} ({}) needs {} of its {}{}, {} too much", device.value, kind.name, format_bytes(need),
-                     format_bytes(kind.memory),
-                     reserve > 0.0 ? fmt::format(" beside a reserve of {}", format_bytes(reserve)) : "",
-                     format_bytes(need - kind.memory));
+  return fmt::format(
+      "device {} ({}) needs {} of its {}{}, {} too much", device.value, kind.name,
+      format_bytes(need), format_bytes(kind.memory),
+      reserve > 0.0 ? fmt::format(" beside a reserve of {}", format_bytes(reserve)) : "",
+      format_bytes(need - kind.memory));
 }
 
 }  // namespace pptrain

@@ -14,16 +14,19 @@ namespace {
 /// Bytes that a member of a ring all-reduce sends.
 double ring_bytes(int n, double bytes) { return 2.0 * (n - 1) / n * bytes; }
 
-/// All-reduces in F and B together of a layer that is divided over a tensor-parallel group. They carry activations as
-/// large as the layer's outputs, or where it has none as its inputs, so that their bytes say how many there are.
+/// All-reduces in F and B together of a layer that is divided over a tensor-parallel group. They
+/// carry activations as large as the layer's outputs, or where it has none as its inputs, so that
+/// their bytes say how many there are.
 double num_all_reduces(const Profile& profile, int layer) {
   const ProfileLayer& itself = profile.layers[layer];
   const double bytes = itself.tensor_parallel_allreduce_bytes;
   if (bytes == 0.0) return 0.0;
-  const double carried =
-      itself.output_bytes > 0.0 || layer == 0 ? itself.output_bytes : profile.layers[layer - 1].output_bytes;
+  const double carried = itself.output_bytes > 0.0 || layer == 0
+                             ? itself.output_bytes
+                             : profile.layers[layer - 1].output_bytes;
   const double sums = carried > 0.0 ? std::max(1.0, std::round(2.0 * bytes / carried)) : 2.0;
-  // The loss over a divided vocabulary: the largest and the sum of each row, which are short, in one step each.
+  // The loss over a divided vocabulary: the largest and the sum of each row, which are short, in
+  // one step each.
   return layer + 1 == profile.num_layers() ? sums + 1.0 : sums;
 }
 
@@ -43,7 +46,9 @@ TensorSeconds collective_steps(const Profile& profile, int layer, int n, TensorP
 class MessageCount {
  public:
   MessageCount(const Instance& instance, const Plan& plan)
-      : instance_(instance), plan_(plan), sent_(static_cast<std::size_t>(instance.cluster.num_devices())) {
+      : instance_(instance),
+        plan_(plan),
+        sent_(static_cast<std::size_t>(instance.cluster.num_devices())) {
     for (const Stage& stage : plan.stages) {
       const StageParts parts(stage);
       for (const StagePart& part : parts.all()) {
@@ -87,20 +92,25 @@ class MessageCount {
   void add_gradients(const StagePart& part) {
     const Stage& mesh = *part.mesh;
     double parameters = 0.0;
-    for (const Interval& layers : part.layers) parameters += parameters_of(instance_.profile, layers);
+    for (const Interval& layers : part.layers)
+      parameters += parameters_of(instance_.profile, layers);
     const BytesPerParameter& per_parameter = instance_.profile.bytes_per_parameter;
     const double gradients = per_parameter.sent() * parameters / mesh.tensor_parallel;
-    const double gathers = mesh.zero_stage >= 3 ? micro_batches() : 0.0;  // of F and B: an all-reduce's volume
+    const double gathers = mesh.zero_stage >= 3 ? micro_batches() : 0.0;  // of F and B: an
+                                                                          // all-reduce's volume
     const double weights = per_parameter.weight * parameters / mesh.tensor_parallel;
     const auto groups = static_cast<int>(mesh.sharding_groups().size());
     for (int j = 0; j < mesh.replicas; ++j) {
       const auto sharers = static_cast<int>(mesh.sharding_group_of(j).size());
       // A replica sends all slices but its own once, and its own to all others.
-      const double within = (gradients + gathers * weights) * (1.0 + (sharers - 2) / mesh.slices_of(j));
+      const double within =
+          (gradients + gathers * weights) * (1.0 + (sharers - 2) / mesh.slices_of(j));
       const double bytes = within + ring_bytes(groups, gradients / sharers);
       const auto chunks = static_cast<double>(part.layers.size());  // each sums for itself
-      const double messages = 2.0 * (sharers - 1) * (chunks + gathers) + 2.0 * (groups - 1) * chunks;
-      const double waits = (sharers > 1 ? 2.0 * (chunks + gathers) : 0.0) + (groups > 1 ? 2.0 * chunks : 0.0);
+      const double messages =
+          2.0 * (sharers - 1) * (chunks + gathers) + 2.0 * (groups - 1) * chunks;
+      const double waits =
+          (sharers > 1 ? 2.0 * (chunks + gathers) : 0.0) + (groups > 1 ? 2.0 * chunks : 0.0);
       for (int k = 0; k < mesh.tensor_parallel; ++k) {
         add(mesh.devices[j][k], {member_load(mesh, k) * bytes, messages, waits});
       }
@@ -124,7 +134,8 @@ class MessageCount {
     const double bytes = 2.0 * sizeof(float) * channels * others;
     for (const auto& row : mesh.devices) {
       for (const DeviceId device : row) {
-        add(device, {micro_batches() * bytes, micro_batches() * steps * others, micro_batches() * steps});
+        add(device,
+            {micro_batches() * bytes, micro_batches() * steps * others, micro_batches() * steps});
       }
     }
   }
@@ -133,7 +144,8 @@ class MessageCount {
     const Stage& mesh = *part.mesh;
     const int n = mesh.tensor_parallel;
     if (n == 1) return;
-    const Link bytes_only = {1.0, 0.0};  // at one byte per second the collectives' formulas count bytes
+    const Link bytes_only = {1.0, 0.0};  // at one byte per second the collectives' formulas count
+                                         // bytes
     const double forwards = mesh.recompute == Recompute::full ? 2.0 : 1.0;
     for (int j = 0; j < mesh.replicas; ++j) {
       const auto samples = static_cast<double>(mesh.samples[j].size());
@@ -149,22 +161,27 @@ class MessageCount {
         }
       }
       for (const DeviceId device : mesh.devices[j]) {
-        add(device, {micro_batches() * bytes, micro_batches() * steps * (n - 1), micro_batches() * steps});
+        add(device,
+            {micro_batches() * bytes, micro_batches() * steps * (n - 1), micro_batches() * steps});
       }
     }
   }
 
-  TensorSeconds sent_bytes(TensorPattern pattern, const Link& bytes_only, int layer, int n, double samples) const {
+  TensorSeconds sent_bytes(TensorPattern pattern, const Link& bytes_only, int layer, int n,
+                           double samples) const {
     if (pattern != TensorPattern::all_to_all)
       return tensor_seconds(instance_.profile, bytes_only, layer, n, samples, pattern);
-    const double bytes = instance_.profile.layers[static_cast<std::size_t>(layer)].exchange_bytes * samples / n;
+    const double bytes =
+        instance_.profile.layers[static_cast<std::size_t>(layer)].exchange_bytes * samples / n;
     const double sent = all_to_all_seconds(bytes_only, n, bytes);
     return {sent, sent};
   }
 
-  /// What each device lacks of the activations, and of their gradients; it is counted where it arrives.
+  /// What each device lacks of the activations, and of their gradients; it is counted where it
+  /// arrives.
   void add_repartition(const StageParts::Boundary& boundary) {
-    const double bytes_per_sample = instance_.profile.layers[boundary.layer - 1].output_bytes * micro_batches();
+    const double bytes_per_sample =
+        instance_.profile.layers[boundary.layer - 1].output_bytes * micro_batches();
     const int devices = boundary.before->replicas * boundary.before->tensor_parallel;
     const auto at = [](const Stage& mesh, int d) {
       return std::pair(mesh.samples[d / mesh.tensor_parallel],
@@ -176,7 +193,8 @@ class MessageCount {
       const std::int64_t common = intersect(before, after).size();
       for (const std::int64_t missing : {after.size() - common, before.size() - common}) {
         if (missing > 0) {
-          add(device, {static_cast<double>(missing) * bytes_per_sample, micro_batches(), micro_batches()});
+          add(device,
+              {static_cast<double>(missing) * bytes_per_sample, micro_batches(), micro_batches()});
         }
       }
     }

@@ -16,15 +16,16 @@ double least_work(const DegreeRows& rows, double samples) {
   double least = infinity;
   for (const TimePoint& point : lower_curve({&rows.total}, samples)) {
     for (const LinearSeconds& collectives : tensor) {
-      const double seconds = point.seconds + collectives.seconds + collectives.per_sample * point.samples;
+      const double seconds =
+          point.seconds + collectives.seconds + collectives.per_sample * point.samples;
       least = std::min(least, rows.degree * seconds * samples / point.samples);
     }
   }
   return least;
 }
 
-/// Seconds of the layer on average over the samples of a micro-batch, when as many replicas as there
-/// are devices for share it. A replica with share y of them takes part y of the average, and
+/// Seconds of the layer on average over the samples of a micro-batch, when as many replicas as
+/// there are devices for share it. A replica with share y of them takes part y of the average, and
 /// sum y^2 >= 1 / replicas; the rest is Jensen's inequality on a curve below those of all kinds.
 double least_seconds(const BoundInputs& inputs, const EqualLayers& layers, double samples,
                      std::vector<TimePoint> DegreeRows::*points) {
@@ -32,7 +33,9 @@ double least_seconds(const BoundInputs& inputs, const EqualLayers& layers, doubl
   for (std::size_t i = 0; i < layers.rows.size(); ++i) {
     const int degree = layers.rows[i].degree;
     const auto same = [degree](const DegreeRows& rows) { return rows.degree == degree; };
-    if (std::any_of(layers.rows.begin(), layers.rows.begin() + static_cast<std::ptrdiff_t>(i), same)) continue;
+    if (std::any_of(layers.rows.begin(), layers.rows.begin() + static_cast<std::ptrdiff_t>(i),
+                    same))
+      continue;
     const double share = std::min(samples, std::max(1.0, samples * degree / inputs.num_devices));
     std::vector<const std::vector<TimePoint>*> of_kinds;
     double tensor = infinity;

@@ -11,7 +11,8 @@ double gather_seconds(const Instance& instance, const StagePart& part) {
   if (!mesh.divides_weights()) return 0.0;
   double parameters = 0.0;
   for (const Interval& layers : part.layers) parameters += parameters_of(instance.profile, layers);
-  const double bytes = instance.profile.bytes_per_parameter.weight * parameters / mesh.tensor_parallel;
+  const double bytes =
+      instance.profile.bytes_per_parameter.weight * parameters / mesh.tensor_parallel;
   double slowest = 0.0;
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
     const ReplicaSum group(instance.cluster, mesh, shard);
@@ -29,8 +30,8 @@ PassSeconds& PassSeconds::operator+=(const PassSeconds& other) {
   return *this;
 }
 
-TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer, int n, double samples,
-                             TensorPattern pattern) {
+TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer, int n,
+                             double samples, TensorPattern pattern) {
   if (n == 1) return {};
   const ProfileLayer& itself = profile.layers[layer];
   if (pattern == TensorPattern::megatron) {
@@ -38,35 +39,43 @@ TensorSeconds tensor_seconds(const Profile& profile, const Link& link, int layer
     const double seconds = bytes > 0.0 ? all_reduce_seconds(link, n, bytes) : 0.0;
     return {seconds, seconds};
   }
-  PPTRAIN_ASSERT(pattern != TensorPattern::all_to_all, "members with samples of their own share no layer {}", layer);
+  PPTRAIN_ASSERT(pattern != TensorPattern::all_to_all,
+                 "members with samples of their own share no layer {}", layer);
   const double input = layer == 0 ? 0.0 : profile.layers[layer - 1].output_bytes * samples;
   const double output = itself.output_bytes * samples;
   const bool last = layer + 1 == profile.num_layers();
   if (pattern == TensorPattern::sp1) {  // the loss is computed on shards of the outputs
-    return {last ? 0.0 : all_gather_seconds(link, n, output), layer == 0 ? 0.0 : all_reduce_seconds(link, n, input)};
+    return {last ? 0.0 : all_gather_seconds(link, n, output),
+            layer == 0 ? 0.0 : all_reduce_seconds(link, n, input)};
   }
-  return {all_reduce_seconds(link, n, output), layer == 0 ? 0.0 : all_gather_seconds(link, n, input)};
+  return {all_reduce_seconds(link, n, output),
+          layer == 0 ? 0.0 : all_gather_seconds(link, n, input)};
 }
 
-TensorPattern least_communication(const Profile& profile, const Link& link, int layer, int n, double samples) {
-  if (n == 1 || profile.layers[layer].tensor_parallel_allreduce_bytes > 0.0) return TensorPattern::megatron;
+TensorPattern least_communication(const Profile& profile, const Link& link, int layer, int n,
+                                  double samples) {
+  if (n == 1 || profile.layers[layer].tensor_parallel_allreduce_bytes > 0.0)
+    return TensorPattern::megatron;
   const auto seconds = [&](TensorPattern pattern) {
     const TensorSeconds both = tensor_seconds(profile, link, layer, n, samples, pattern);
     return both.forward + both.backward;
   };
-  return seconds(TensorPattern::sp1) <= seconds(TensorPattern::sp2) ? TensorPattern::sp1 : TensorPattern::sp2;
+  return seconds(TensorPattern::sp1) <= seconds(TensorPattern::sp2) ? TensorPattern::sp1
+                                                                    : TensorPattern::sp2;
 }
 
-PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer, int tensor_parallel,
-                          Recompute recompute, TensorPattern pattern) {
+PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer,
+                          int tensor_parallel, Recompute recompute, TensorPattern pattern) {
   const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
   PassSeconds pass;
   for (std::size_t k = 0; k < group.kinds.size(); ++k) {
-    const LayerSeconds seconds = device_seconds(instance, group.kinds[k], layer, tensor_parallel, group.samples);
+    const LayerSeconds seconds =
+        device_seconds(instance, group.kinds[k], layer, tensor_parallel, group.samples);
     const double again = itself.again(seconds.forward, recompute);
     const double load = group.loads.empty() ? 1.0 : group.loads[k];
     pass.forward = std::max(pass.forward, load * seconds.forward);
-    pass.backward = std::max(pass.backward, load * (seconds.backward_input + seconds.backward_weight + again));
+    pass.backward =
+        std::max(pass.backward, load * (seconds.backward_input + seconds.backward_weight + again));
     pass.total = std::max(pass.total, load * (seconds.total() + again));
   }
   const TensorSeconds more =
@@ -79,16 +88,18 @@ PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, i
   return pass;
 }
 
-PassSeconds layers_seconds(const Instance& instance, const ReplicaGroup& group, Interval layers, int tensor_parallel,
-                           Recompute recompute, TensorPattern pattern) {
+PassSeconds layers_seconds(const Instance& instance, const ReplicaGroup& group, Interval layers,
+                           int tensor_parallel, Recompute recompute, TensorPattern pattern) {
   PassSeconds sum;
   for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-    sum += layer_seconds(instance, group, static_cast<int>(layer), tensor_parallel, recompute, pattern);
+    sum += layer_seconds(instance, group, static_cast<int>(layer), tensor_parallel, recompute,
+                         pattern);
   }
   return sum;
 }
 
-TensorSeconds batch_norm_seconds(const Profile& profile, const Link& link, int layer, int replicas) {
+TensorSeconds batch_norm_seconds(const Profile& profile, const Link& link, int layer,
+                                 int replicas) {
   const ProfileLayer& itself = profile.layers[layer];
   if (replicas == 1 || itself.batch_norms == 0.0) return {};
   constexpr double bytes_per_channel = 2.0 * sizeof(float);
@@ -108,7 +119,8 @@ TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part
     TensorSeconds sum;
     for (const Interval& layers : part.layers) {
       for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-        const TensorSeconds own = batch_norm_seconds(instance.profile, link, static_cast<int>(layer), mesh.replicas);
+        const TensorSeconds own =
+            batch_norm_seconds(instance.profile, link, static_cast<int>(layer), mesh.replicas);
         sum.forward += own.forward;
         sum.backward += own.backward + (mesh.recompute == Recompute::full ? own.forward : 0.0);
       }
@@ -120,20 +132,25 @@ TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part
 
 namespace {
 
-/// Seconds that a byte of each sample's rows takes, where members have these numbers of samples and parts of the
-/// experts: of the member whose own link, to the nearest of the others, is busy for longest, sending or receiving.
+/// Seconds that a byte of each sample's rows takes, where members have these numbers of samples and
+/// parts of the experts: of the member whose own link, to the nearest of the others, is busy for
+/// longest, sending or receiving.
 double exchange_seconds_per_byte(const Cluster& cluster, const std::vector<DeviceId>& members,
-                                 const std::vector<double>& samples, const std::vector<Interval>& experts) {
+                                 const std::vector<double>& samples,
+                                 const std::vector<Interval>& experts) {
   double all = 0.0;
   for (const double own : samples) all += own;
   double longest = 0.0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     double bandwidth = 0.0;
     for (std::size_t k = 0; k < members.size(); ++k) {
-      if (k != i) bandwidth = std::max(bandwidth, cluster.slowest_link({members[i], members[k]}).bandwidth);
+      if (k != i)
+        bandwidth = std::max(bandwidth, cluster.slowest_link({members[i], members[k]}).bandwidth);
     }
-    const double share = static_cast<double>(experts[i].size()) / static_cast<double>(experts.back().end);
-    longest = std::max(longest, std::max(samples[i] * (1.0 - share), (all - samples[i]) * share) / bandwidth);
+    const double share =
+        static_cast<double>(experts[i].size()) / static_cast<double>(experts.back().end);
+    longest = std::max(
+        longest, std::max(samples[i] * (1.0 - share), (all - samples[i]) * share) / bandwidth);
   }
   return longest;
 }
@@ -158,13 +175,15 @@ TensorSeconds exchange_seconds(const Instance& instance, const StagePart& part) 
     for (std::size_t i = 0; i < members; ++i) {
       samples.push_back(static_cast<double>(part.holding->samples[j * members + i].size()));
     }
-    const double step = static_cast<double>(members - 1) * instance.cluster.slowest_link(mesh.devices[j]).latency;
-    const double moving =
-        bytes * exchange_seconds_per_byte(instance.cluster, mesh.devices[j], samples, mesh.shards.at("experts"));
+    const double step =
+        static_cast<double>(members - 1) * instance.cluster.slowest_link(mesh.devices[j]).latency;
+    const double moving = bytes * exchange_seconds_per_byte(instance.cluster, mesh.devices[j],
+                                                            samples, mesh.shards.at("experts"));
     const double forward = moving + exchange_steps.forward * layers * step;
     const double backward = moving + exchange_steps.backward * layers * step;
     slowest.forward = std::max(slowest.forward, forward);
-    slowest.backward = std::max(slowest.backward, backward + (mesh.recompute == Recompute::full ? forward : 0.0));
+    slowest.backward =
+        std::max(slowest.backward, backward + (mesh.recompute == Recompute::full ? forward : 0.0));
   }
   return slowest;
 }
@@ -174,7 +193,8 @@ PassSeconds part_seconds(const Instance& instance, const StagePart& part) {
   for (const ReplicaGroup& group : replica_groups(instance.cluster, part)) {
     PassSeconds sum;
     for (const Interval& layers : part.layers) {
-      sum += layers_seconds(instance, group, layers, part.computed_degree(), part.mesh->recompute, part.pattern);
+      sum += layers_seconds(instance, group, layers, part.computed_degree(), part.mesh->recompute,
+                            part.pattern);
     }
     slowest.forward = std::max(slowest.forward, sum.forward);
     slowest.backward = std::max(slowest.backward, sum.backward);
@@ -188,13 +208,15 @@ PassSeconds part_seconds(const Instance& instance, const StagePart& part) {
   const double both = norms.forward + norms.backward;
   slowest += {norms.forward, norms.backward, both, both, 0.0};
   const TensorSeconds rows = exchange_seconds(instance, part);
-  slowest += {rows.forward, rows.backward, rows.forward + rows.backward, rows.forward + rows.backward, 0.0};
+  slowest += {rows.forward, rows.backward, rows.forward + rows.backward,
+              rows.forward + rows.backward, 0.0};
   return slowest;
 }
 
 PassSeconds repartition_seconds(const Instance& instance, const StageParts::Boundary& boundary) {
   std::vector<DeviceId> devices;
-  for (const auto& row : boundary.before->devices) devices.insert(devices.end(), row.begin(), row.end());
+  for (const auto& row : boundary.before->devices)
+    devices.insert(devices.end(), row.begin(), row.end());
   const Link link = instance.cluster.slowest_link(devices);
   const double bytes = instance.profile.layers[boundary.layer - 1].output_bytes;
   const auto seconds = [&](double samples) {
@@ -208,7 +230,8 @@ PassSeconds repartition_seconds(const Instance& instance, const StageParts::Boun
 PassSeconds stage_seconds(const Instance& instance, const StageParts& parts) {
   PassSeconds sum;
   for (const StagePart& part : parts.all()) sum += part_seconds(instance, part);
-  for (const StageParts::Boundary& boundary : parts.boundaries()) sum += repartition_seconds(instance, boundary);
+  for (const StageParts::Boundary& boundary : parts.boundaries())
+    sum += repartition_seconds(instance, boundary);
   return sum;
 }
 

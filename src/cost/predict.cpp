@@ -29,15 +29,18 @@ std::vector<Tie> ties_of(const Config& config, const Profile& profile) {
 void check_instance(const Instance& instance, const std::string& source) {
   for (const NodeGroup& group : instance.cluster.groups) {
     for (const ProfileLayer& layer : instance.profile.layers) {
-      const bool known = std::any_of(layer.rows.begin(), layer.rows.end(), [&group](const ProfileRow& row) {
-        return row.device == group.device_kind && row.tensor_parallel == 1;
-      });
+      const bool known =
+          std::any_of(layer.rows.begin(), layer.rows.end(), [&group](const ProfileRow& row) {
+            return row.device == group.device_kind && row.tensor_parallel == 1;
+          });
       if (known) continue;
-      throw_bad_input({source,
-                       fmt::format("the profile has no time of layer \"{}\" on device kind \"{}\" at tensor_parallel 1",
-                                   layer.name, group.device_kind),
-                       fmt::format("cluster \"{}\" has such devices", instance.cluster.name),
-                       "profile on that kind of device, or use --analytic"});
+      throw_bad_input(
+          {source,
+           fmt::format(
+               "the profile has no time of layer \"{}\" on device kind \"{}\" at tensor_parallel 1",
+               layer.name, group.device_kind),
+           fmt::format("cluster \"{}\" has such devices", instance.cluster.name),
+           "profile on that kind of device, or use --analytic"});
     }
   }
 }
@@ -70,7 +73,8 @@ Prediction predict(const Instance& instance, const Plan& plan) {
 Prediction predict(const Instance& instance, const Plan& plan, double lower_bound_seconds) {
   Prediction prediction;
   const AmpTerms terms = amp_terms(instance, plan);
-  prediction.estimates = {{"amp", terms.iteration_seconds}, {"dapple", dapple_seconds(instance, plan)}};
+  prediction.estimates = {{"amp", terms.iteration_seconds},
+                          {"dapple", dapple_seconds(instance, plan)}};
   prediction.estimate_seconds = terms.iteration_seconds;
   prediction.iteration_seconds = with_update_and_cores(instance, plan, terms.iteration_seconds);
   prediction.parts = time_parts(terms, plan);
@@ -80,8 +84,8 @@ Prediction predict(const Instance& instance, const Plan& plan, double lower_boun
   prediction.like = instance.profile.like;
   prediction.peak_bytes = memory_bytes(instance, plan);
   const std::vector<double> work = device_work_seconds(instance, plan);
-  prediction.bubble_fraction =
-      bubble_fraction(std::accumulate(work.begin(), work.end(), 0.0), plan.num_devices(), prediction.iteration_seconds);
+  prediction.bubble_fraction = bubble_fraction(std::accumulate(work.begin(), work.end(), 0.0),
+                                               plan.num_devices(), prediction.iteration_seconds);
   return prediction;
 }
 

@@ -7,11 +7,13 @@
 
 namespace pptrain {
 
-double ReplicaSum::Ring::seconds(double bytes) const { return all_reduce_seconds(slowest, members, share * bytes); }
+double ReplicaSum::Ring::seconds(double bytes) const {
+  return all_reduce_seconds(slowest, members, share * bytes);
+}
 
 bool ReplicaSum::Ring::operator==(const Ring& other) const {
-  return members == other.members && share == other.share && slowest.bandwidth == other.slowest.bandwidth &&
-         slowest.latency == other.slowest.latency;
+  return members == other.members && share == other.share &&
+         slowest.bandwidth == other.slowest.bandwidth && slowest.latency == other.slowest.latency;
 }
 
 ReplicaSum::ReplicaSum(const Cluster& cluster, const Stage& mesh, int shard) {
@@ -19,15 +21,18 @@ ReplicaSum::ReplicaSum(const Cluster& cluster, const Stage& mesh, int shard) {
   for (const Interval& group : mesh.sharding_groups()) {
     const std::vector<DeviceId> devices = shard_group(mesh, shard, group);
     leaders.push_back(devices.front());
-    const Ring ring = {static_cast<int>(devices.size()), cluster.slowest_link(devices), mesh.largest_slice()};
+    const Ring ring = {static_cast<int>(devices.size()), cluster.slowest_link(devices),
+                       mesh.largest_slice()};
     if (std::find(within_.begin(), within_.end(), ring) == within_.end()) within_.push_back(ring);
   }
   if (leaders.size() == 1) return;
   across_ = {static_cast<int>(leaders.size()), cluster.slowest_link(leaders)};
   const int node = cluster.node_of(leaders.front());
-  const bool same_node =
-      std::all_of(leaders.begin(), leaders.end(), [&](DeviceId device) { return cluster.node_of(device) == node; });
-  if (same_node) across_.share = 1.0 / least_sharers(mesh);  // then every slice has links of its own
+  const bool same_node = std::all_of(leaders.begin(), leaders.end(), [&](DeviceId device) {
+    return cluster.node_of(device) == node;
+  });
+  if (same_node)
+    across_.share = 1.0 / least_sharers(mesh);  // then every slice has links of its own
 }
 
 double ReplicaSum::within_seconds(double bytes) const {
@@ -38,7 +43,8 @@ double ReplicaSum::within_seconds(double bytes) const {
 
 std::vector<ReplicaSum> replica_sums(const Cluster& cluster, const Stage& mesh) {
   std::vector<ReplicaSum> sums;
-  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) sums.emplace_back(cluster, mesh, shard);
+  for (int shard = 0; shard < mesh.tensor_parallel; ++shard)
+    sums.emplace_back(cluster, mesh, shard);
   return sums;
 }
 

@@ -7,8 +7,9 @@
 
 namespace pptrain {
 
-/// Collectives over the replicas of one shard of a mesh, with their links looked up: a flat ring of all, or where ZeRO
-/// divides the state in several groups of replicas two levels, within the groups and then of each slice between them.
+/// Collectives over the replicas of one shard of a mesh, with their links looked up: a flat ring of
+/// all, or where ZeRO divides the state in several groups of replicas two levels, within the groups
+/// and then of each slice between them.
 class ReplicaSum {
  public:
   /// A ring of `members`, each with `share` of the bytes.
@@ -45,8 +46,8 @@ class ReplicaSum {
 /// The sums of every shard of the mesh.
 std::vector<ReplicaSum> replica_sums(const Cluster& cluster, const Stage& mesh);
 
-/// The fewest replicas that divide the state of a stage among themselves; where their slices are not equal, as many as
-/// would each have the largest one.
+/// The fewest replicas that divide the state of a stage among themselves; where their slices are
+/// not equal, as many as would each have the largest one.
 double least_sharers(const Stage& mesh);
 
 }  // namespace pptrain

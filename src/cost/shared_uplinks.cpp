@@ -7,11 +7,13 @@
 
 namespace pptrain {
 void UplinkShares::add(const std::vector<DeviceId>& ring) {
-  for (const Uplink& uplink : cluster_->ring_uplinks(ring)) ++rings_[{uplink.owner, uplink.direction}];
+  for (const Uplink& uplink : cluster_->ring_uplinks(ring))
+    ++rings_[{uplink.owner, uplink.direction}];
 }
 
 void UplinkShares::add(const Stage& mesh, const Interval& replicas) {
-  for (int shard = 0; shard < mesh.tensor_parallel; ++shard) add(shard_group(mesh, shard, replicas));
+  for (int shard = 0; shard < mesh.tensor_parallel; ++shard)
+    add(shard_group(mesh, shard, replicas));
 }
 
 double UplinkShares::bandwidth(const std::vector<DeviceId>& ring) const {
@@ -31,7 +33,8 @@ double UplinkShares::bandwidth(const Stage& mesh, const Interval& replicas) cons
   return least;
 }
 
-double shared_uplink_bandwidth(const Cluster& cluster, const std::vector<std::vector<DeviceId>>& rings) {
+double shared_uplink_bandwidth(const Cluster& cluster,
+                               const std::vector<std::vector<DeviceId>>& rings) {
   UplinkShares shares(cluster);
   for (const std::vector<DeviceId>& ring : rings) shares.add(ring);
   double least = infinity;

@@ -17,7 +17,8 @@ bool ReplicaGroup::operator==(const ReplicaGroup& other) const {
 double member_load(const Stage& mesh, int member) {
   double load = mesh.shards.empty() ? 1.0 : 0.0;
   for (const auto& [axis, parts] : mesh.shards) {
-    const auto share = static_cast<double>(parts[member].size()) / static_cast<double>(parts.back().end);
+    const auto share =
+        static_cast<double>(parts[member].size()) / static_cast<double>(parts.back().end);
     load = std::max(load, mesh.tensor_parallel * share);
   }
   return load;
@@ -44,7 +45,8 @@ ReplicaGroup replica_group(const Cluster& cluster, const StagePart& part, int re
   std::map<int, double> loads;  // by kind
   for (int k = 0; k < members; ++k) {
     double& load = loads[cluster.kind_index_of(devices[k])];
-    load = std::max(load, group.samples > 0.0 ? works[k].load * (works[k].samples / group.samples) : works[k].load);
+    load = std::max(load, group.samples > 0.0 ? works[k].load * (works[k].samples / group.samples)
+                                              : works[k].load);
   }
   for (const auto& [kind, load] : loads) {
     group.kinds.push_back(kind);
@@ -58,7 +60,8 @@ std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const StagePart
   std::vector<ReplicaGroup> groups;
   for (int j = 0; j < part.mesh->replicas; ++j) {
     ReplicaGroup group = replica_group(cluster, part, j);
-    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(std::move(group));
+    if (std::find(groups.begin(), groups.end(), group) == groups.end())
+      groups.push_back(std::move(group));
   }
   return groups;
 }
@@ -67,14 +70,16 @@ std::vector<ReplicaGroup> replica_groups(const Cluster& cluster, const Stage& st
   return replica_groups(cluster, StagePart{&stage, {}, TensorPattern::megatron, &stage});
 }
 
-LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int tensor_parallel, double samples) {
+LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int tensor_parallel,
+                            double samples) {
   const std::string& name = instance.cluster.device_kinds[kind].name;
   const auto seconds = instance.profile.seconds(layer, name, tensor_parallel, samples);
   if (seconds) return *seconds;
-  throw_bad_input({fmt::format("profile of {}", instance.profile.model),
-                   fmt::format("no time of layer \"{}\" on device kind \"{}\" at tensor_parallel {}",
-                               instance.profile.layers[layer].name, name, tensor_parallel),
-                   "the plan has such a stage", "profile at that degree, or use another plan"});
+  throw_bad_input(
+      {fmt::format("profile of {}", instance.profile.model),
+       fmt::format("no time of layer \"{}\" on device kind \"{}\" at tensor_parallel {}",
+                   instance.profile.layers[layer].name, name, tensor_parallel),
+       "the plan has such a stage", "profile at that degree, or use another plan"});
 }
 
 std::vector<Chunk> chunks_in_order(const Plan& plan) {
@@ -82,7 +87,8 @@ std::vector<Chunk> chunks_in_order(const Plan& plan) {
   for (int i = 0; i < plan.num_stages(); ++i) {
     for (const Interval& layers : plan.stages[i].layers) chunks.push_back({i, layers});
   }
-  std::sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) { return a.layers < b.layers; });
+  std::sort(chunks.begin(), chunks.end(),
+            [](const Chunk& a, const Chunk& b) { return a.layers < b.layers; });
   return chunks;
 }
 
@@ -90,7 +96,8 @@ void for_each_pair(const Stage& sender, const Stage& receiver,
                    const std::function<void(DeviceId, DeviceId, double)>& visit) {
   // Both divisions are in order, so the overlaps are found in one pass over both.
   for (int i = 0, j = 0; i < sender.replicas && j < receiver.replicas;) {
-    const auto samples = static_cast<double>(intersect(sender.samples[i], receiver.samples[j]).size());
+    const auto samples =
+        static_cast<double>(intersect(sender.samples[i], receiver.samples[j]).size());
     for (int a = 0; a < sender.tensor_parallel && samples > 0.0; ++a) {
       for (int b = 0; b < receiver.tensor_parallel; ++b) {
         if (sender.tensor_parallel == receiver.tensor_parallel && a != b) continue;
@@ -107,7 +114,8 @@ void for_each_pair(const Stage& sender, const Stage& receiver,
 
 double parameters_of(const Profile& profile, Interval layers) {
   double parameters = 0.0;
-  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) parameters += profile.layers[layer].parameters;
+  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer)
+    parameters += profile.layers[layer].parameters;
   return parameters;
 }
 
@@ -118,7 +126,8 @@ std::vector<DeviceId> shard_group(const Stage& stage, int shard) {
 std::vector<DeviceId> shard_group(const Stage& stage, int shard, const Interval& replicas) {
   std::vector<DeviceId> group;
   group.reserve(static_cast<std::size_t>(replicas.size()));
-  for (std::int64_t r = replicas.begin; r < replicas.end; ++r) group.push_back(stage.devices[r][shard]);
+  for (std::int64_t r = replicas.begin; r < replicas.end; ++r)
+    group.push_back(stage.devices[r][shard]);
   return group;
 }
 

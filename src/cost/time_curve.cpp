@@ -11,13 +11,15 @@ double between(const TimePoint& a, const TimePoint& b, double samples) {
 
 /// Whether `b` lies on or above the line from `a` to `c`.
 bool above_line(const TimePoint& a, const TimePoint& b, const TimePoint& c) {
-  return (b.seconds - a.seconds) * (c.samples - a.samples) >= (c.seconds - a.seconds) * (b.samples - a.samples);
+  return (b.seconds - a.seconds) * (c.samples - a.samples) >=
+         (c.seconds - a.seconds) * (b.samples - a.samples);
 }
 
 TimeCurve convex_below(const std::vector<TimePoint>& points) {
   TimeCurve curve;
   for (const TimePoint& point : points) {
-    while (curve.size() >= 2 && above_line(curve[curve.size() - 2], curve.back(), point)) curve.pop_back();
+    while (curve.size() >= 2 && above_line(curve[curve.size() - 2], curve.back(), point))
+      curve.pop_back();
     curve.push_back(point);
   }
   return curve;
@@ -26,8 +28,9 @@ TimeCurve convex_below(const std::vector<TimePoint>& points) {
 }  // namespace
 
 double seconds_by_rows(const std::vector<TimePoint>& rows, double samples) {
-  const auto above = std::lower_bound(rows.begin(), rows.end(), samples,
-                                      [](const TimePoint& row, double value) { return row.samples < value; });
+  const auto above =
+      std::lower_bound(rows.begin(), rows.end(), samples,
+                       [](const TimePoint& row, double value) { return row.samples < value; });
   if (above == rows.begin()) return above->seconds * (samples / above->samples);
   if (above == rows.end()) return rows.back().seconds * (samples / rows.back().samples);
   return between(above[-1], *above, samples);

@@ -14,7 +14,8 @@ struct TimePoint {
 /// holds of an even division holds of any (Jensen).
 using TimeCurve = std::vector<TimePoint>;
 
-/// Seconds for `samples` by rows in ascending order: linear between two of them, proportional outside (COST.md).
+/// Seconds for `samples` by rows in ascending order: linear between two of them, proportional
+/// outside.
 double seconds_by_rows(const std::vector<TimePoint>& rows, double samples);
 
 /// The largest such curve on [1, most] that lies nowhere above any of these.

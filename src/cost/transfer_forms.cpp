@@ -25,12 +25,13 @@ bool on_shared_cores(const Cluster& cluster, const std::vector<EqualCopies>& sen
     return std::all_of(copy.devices.begin(), copy.devices.end(),
                        [&](DeviceId device) { return cluster.node_of(device) == node; });
   };
-  return cluster.group_of_node(node).shares_cores() && std::all_of(senders.begin(), senders.end(), here) &&
+  return cluster.group_of_node(node).shares_cores() &&
+         std::all_of(senders.begin(), senders.end(), here) &&
          std::all_of(receivers.begin(), receivers.end(), here);
 }
 
-/// What slices save of the time; negative where they take longer. Where a copy is work of shared cores, no byte is
-/// copied less often: nothing.
+/// What slices save of the time; negative where they take longer. Where a copy is work of shared
+/// cores, no byte is copied less often: nothing.
 double saved_seconds(const Cluster& cluster, const std::vector<EqualCopies>& senders,
                      const std::vector<EqualCopies>& receivers, double bytes) {
   if (on_shared_cores(cluster, senders, receivers)) return 0.0;
@@ -41,11 +42,15 @@ double saved_seconds(const Cluster& cluster, const std::vector<EqualCopies>& sen
          received_gather_seconds(cluster, receivers, bytes);
 }
 
-TransferForm form_of(double saved) { return saved > 0.0 ? TransferForm::slices : TransferForm::whole; }
+TransferForm form_of(double saved) {
+  return saved > 0.0 ? TransferForm::slices : TransferForm::whole;
+}
 
-CutForms cut_forms(const Instance& instance, const Stage& before, const Stage& after, double bytes) {
+CutForms cut_forms(const Instance& instance, const Stage& before, const Stage& after,
+                   double bytes) {
   if (before.tensor_parallel == 1 && after.tensor_parallel == 1) return {};
-  if (!before.blocks.empty() || !after.blocks.empty()) return {};  // who needs the same differs from pass to pass
+  if (!before.blocks.empty() || !after.blocks.empty())
+    return {};  // who needs the same differs from pass to pass
   const std::vector<EqualCopies> first = sample_copies(before);
   const std::vector<EqualCopies> second = sample_copies(after);
   return {form_of(saved_seconds(instance.cluster, first, second, bytes)),
@@ -68,8 +73,8 @@ TransferForm tied_form(const Instance& instance, const Plan& plan, const Tie& ti
   for (const Stage* from : stages) {
     for (const Stage* to : stages) {
       if (from == to) continue;
-      saved =
-          std::min(saved, saved_seconds(instance.cluster, tie_copies(*from, tie), tie_copies(*to, tie), tie.row_bytes));
+      saved = std::min(saved, saved_seconds(instance.cluster, tie_copies(*from, tie),
+                                            tie_copies(*to, tie), tie.row_bytes));
     }
   }
   return form_of(saved);
@@ -92,11 +97,13 @@ double passage_seconds(const Cluster& cluster, const Passage& passage, double by
       load.bandwidth = uplink.link.bandwidth;
     }
   }
-  for (const auto& [uplink, load] : shared) longest = std::max(longest, load.bytes / load.bandwidth);
+  for (const auto& [uplink, load] : shared)
+    longest = std::max(longest, load.bytes / load.bandwidth);
   return longest + latency;
 }
 
-double received_gather_seconds(const Cluster& cluster, const std::vector<EqualCopies>& receivers, double bytes) {
+double received_gather_seconds(const Cluster& cluster, const std::vector<EqualCopies>& receivers,
+                               double bytes) {
   double longest = 0.0;
   for (const EqualCopies& copy : receivers) {
     const auto n = static_cast<int>(copy.devices.size());
@@ -116,7 +123,8 @@ TransferForms cheapest_forms(const Instance& instance, const Plan& plan) {
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     forms.cuts.emplace_back();
     if (chunks[c].stage == chunks[c + 1].stage) continue;
-    const double bytes = instance.profile.layers[static_cast<std::size_t>(chunks[c].layers.end - 1)].output_bytes;
+    const double bytes =
+        instance.profile.layers[static_cast<std::size_t>(chunks[c].layers.end - 1)].output_bytes;
     forms.cuts.back() = cut_forms(instance, stage_of(c), stage_of(c + 1), bytes);
   }
   for (const Tie& tie : instance.ties) forms.ties.push_back(tied_form(instance, plan, tie));

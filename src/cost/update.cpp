@@ -37,12 +37,15 @@ double least_slices(const Cluster& cluster, const Stage& mesh, int kind) {
   return least;
 }
 
-/// The link of a device to the memory of its host. Throws `Error` (exit code 2) where there is none.
+/// The link of a device to the memory of its host. Throws `Error` (exit code 2) where there is
+/// none.
 Link host_link(const Instance& instance, const NodeGroup& group, const char* what) {
   if (group.host_link.bandwidth > 0.0) return group.host_link;
-  throw_bad_input({"", fmt::format("a stage of the plan offloads its {}", what),
-                   fmt::format("nodes \"{}\" of cluster \"{}\" have no host_link", group.kind, instance.cluster.name),
-                   "add host_link = { bandwidth = \"...\" } to the [[node]], or plan without offload"});
+  throw_bad_input(
+      {"", fmt::format("a stage of the plan offloads its {}", what),
+       fmt::format("nodes \"{}\" of cluster \"{}\" have no host_link", group.kind,
+                   instance.cluster.name),
+       "add host_link = { bandwidth = \"...\" } to the [[node]], or plan without offload"});
 }
 
 /// Optimizer state of one device of the stage.
@@ -50,7 +53,8 @@ double state_bytes(const Instance& instance, const StageParts& parts, int kind) 
   double bytes = 0.0;
   for (const StagePart& part : parts.all()) {
     for (const Interval& layers : part.layers) {
-      bytes += instance.profile.bytes_per_parameter.optimizer / least_slices(instance.cluster, *part.mesh, kind) *
+      bytes += instance.profile.bytes_per_parameter.optimizer /
+               least_slices(instance.cluster, *part.mesh, kind) *
                parameters_of(instance.profile, layers) / part.mesh->tensor_parallel *
                largest_load(instance.cluster, *part.mesh, kind);
     }
@@ -59,7 +63,8 @@ double state_bytes(const Instance& instance, const StageParts& parts, int kind) 
 }
 
 /// Seconds of bringing optimizer state in from the host and out again.
-double offload_seconds(const Instance& instance, const StageParts& parts, const NodeGroup& group, int kind) {
+double offload_seconds(const Instance& instance, const StageParts& parts, const NodeGroup& group,
+                       int kind) {
   const Link link = host_link(instance, group, "optimizer state");
   return 2.0 * (state_bytes(instance, parts, kind) / link.bandwidth + link.latency);
 }
@@ -77,24 +82,27 @@ double update_seconds(const Instance& instance, const StageParts& parts, int kin
       }
     }
     sum *= static_cast<double>(part.computed_degree()) / part.mesh->tensor_parallel;
-    seconds +=
-        largest_load(instance.cluster, *part.mesh, kind) * sum / least_slices(instance.cluster, *part.mesh, kind);
+    seconds += largest_load(instance.cluster, *part.mesh, kind) * sum /
+               least_slices(instance.cluster, *part.mesh, kind);
   }
   return seconds;
 }
 
-double step_seconds(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device) {
+double step_seconds(const Instance& instance, const StageParts& parts, const Stage& stage,
+                    DeviceId device) {
   const int kind = instance.cluster.kind_index_of(device);
   const NodeGroup& group = instance.cluster.groups[instance.cluster.group_of(device)];
   const double offload = stage.offload ? offload_seconds(instance, parts, group, kind) : 0.0;
   return update_seconds(instance, parts, kind) + offload;
 }
 
-double step_bytes(const Instance& instance, const StageParts& parts, const Stage& stage, DeviceId device) {
+double step_bytes(const Instance& instance, const StageParts& parts, const Stage& stage,
+                  DeviceId device) {
   const double per_parameter = instance.profile.bytes_per_parameter.optimizer;
   if (!stage.offload || per_parameter == 0.0) return 0.0;
   const double bytes = state_bytes(instance, parts, instance.cluster.kind_index_of(device));
-  const std::size_t chunk = offloaded_chunk_elements(static_cast<std::size_t>(bytes / per_parameter));
+  const std::size_t chunk =
+      offloaded_chunk_elements(static_cast<std::size_t>(bytes / per_parameter));
   return std::min(2.0 * static_cast<double>(chunk) * per_parameter, bytes);
 }
 

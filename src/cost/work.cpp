@@ -12,7 +12,8 @@ double part_work(const Instance& instance, const StagePart& part, int kind, doub
   double pass = 0.0;
   for (const Interval& layers : part.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-      const LayerSeconds seconds = device_seconds(instance, kind, static_cast<int>(l), part.computed_degree(), samples);
+      const LayerSeconds seconds =
+          device_seconds(instance, kind, static_cast<int>(l), part.computed_degree(), samples);
       const ProfileLayer& layer = instance.profile.layers[static_cast<std::size_t>(l)];
       pass += seconds.total() + layer.again(seconds.forward, part.mesh->recompute);
     }
@@ -20,17 +21,19 @@ double part_work(const Instance& instance, const StagePart& part, int kind, doub
   return pass;
 }
 
-/// Core-seconds of a message and of a wait. Where they are not known a message costs what its latency says, waking up
-/// the receiver included: the latency of such a node's link is that of messages between all devices at once, in pairs,
-/// and what its cores work in that time is shared by half as many messages as there are devices.
+/// Core-seconds of a message and of a wait. Where they are not known a message costs what its
+/// latency says, waking up the receiver included: the latency of such a node's link is that of
+/// messages between all devices at once, in pairs, and what its cores work in that time is shared
+/// by half as many messages as there are devices.
 CoreSeconds core_seconds(const NodeGroup& group) {
   if (group.core_seconds.message > 0.0 || group.core_seconds.wait > 0.0) return group.core_seconds;
   const double latency = group.num_devices == 1 ? group.uplink.latency : group.link.latency;
   return {latency * group.cores / (0.5 * group.core_sharers()), 0.0};
 }
 
-/// Core-seconds of what a device sends and waits for on a node whose devices share cores: a copy at the link's rate,
-/// messages and waits. What nodes of one device send, over their uplinks, is paced by these: nothing is copied.
+/// Core-seconds of what a device sends and waits for on a node whose devices share cores: a copy at
+/// the link's rate, messages and waits. What nodes of one device send, over their uplinks, is paced
+/// by these: nothing is copied.
 double sending_seconds(const NodeGroup& group, const DeviceMessages& sent) {
   const CoreSeconds each = core_seconds(group);
   const double copies = group.num_devices == 1 ? 0.0 : sent.bytes / group.link.bandwidth;
@@ -60,7 +63,8 @@ std::vector<double> device_work_seconds(const Instance& instance, const Plan& pl
     std::map<int, double> updates;  // by kind
     for (const auto& row : stage.devices) {
       for (const DeviceId device : row) {
-        const auto [entry, is_new] = updates.try_emplace(instance.cluster.kind_index_of(device), 0.0);
+        const auto [entry, is_new] =
+            updates.try_emplace(instance.cluster.kind_index_of(device), 0.0);
         if (is_new) entry->second = update_seconds(instance, parts, entry->first);
         work[device.index()] += entry->second;
       }

@@ -8,7 +8,8 @@ namespace pptrain {
 namespace {
 
 /// Every layer on the kind where it is cheapest; `load` becomes the device-seconds on each kind.
-double priced_work(const std::vector<LayerWork>& work, const std::vector<double>& prices, std::vector<double>& load) {
+double priced_work(const std::vector<LayerWork>& work, const std::vector<double>& prices,
+                   std::vector<double>& load) {
   std::fill(load.begin(), load.end(), 0.0);
   double total = 0.0;
   for (const LayerWork& layer : work) {

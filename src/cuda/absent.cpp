@@ -14,7 +14,8 @@ std::string why_no_gpu() { return "pptrain was built without CUDA (PPTRAIN_CUDA)
 
 namespace {
 [[noreturn]] void refuse(int ordinal) {
-  throw_runtime_failure({"", fmt::format("GPU {} cannot be used", ordinal), why_no_gpu(), "use device = \"host\""});
+  throw_runtime_failure(
+      {"", fmt::format("GPU {} cannot be used", ordinal), why_no_gpu(), "use device = \"host\""});
 }
 }  // namespace
 

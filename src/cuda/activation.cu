@@ -31,8 +31,8 @@ struct ActivationBackwardPacks {
   PPTRAIN_FUNCTION void apply(std::size_t row, std::size_t c) const {
     const Pack<T, N> from(u.row(row) + c), gradient(dout.row(row) + c);
     Pack<T, N> to_gradient, to;
-    bodies::ActivationBackward<F, T>{{from.values}, {gradient.values}, {to_gradient.values}, {to.values}, N}(
-        PackTeam<N>(), 0);
+    bodies::ActivationBackward<F, T>{
+        {from.values}, {gradient.values}, {to_gradient.values}, {to.values}, N}(PackTeam<N>(), 0);
     to_gradient.store(du.row(row) + c);
     to.store(out.row(row) + c);
   }
@@ -59,9 +59,13 @@ struct GateBackwardPacks {
   PPTRAIN_FUNCTION void apply(std::size_t row, std::size_t c) const {
     const Pack<T, N> from(gate.row(row) + c), factor(up.row(row) + c), gradient(dout.row(row) + c);
     Pack<T, N> to_gate, to_up, to;
-    bodies::GateBackward<F, T>{
-        {from.values}, {factor.values}, {gradient.values}, {to_gate.values}, {to_up.values}, {to.values}, N}(
-        PackTeam<N>(), 0);
+    bodies::GateBackward<F, T>{{from.values},
+                               {factor.values},
+                               {gradient.values},
+                               {to_gate.values},
+                               {to_up.values},
+                               {to.values},
+                               N}(PackTeam<N>(), 0);
     to_gate.store(dgate.row(row) + c);
     to_up.store(dup.row(row) + c);
     to.store(out.row(row) + c);
@@ -75,47 +79,53 @@ void CudaKernels::activation_forward(Activation activation, const Matrix& u, con
   with_type(u.type, [&](auto element) {
     using T = decltype(element);
     bodies::with_activation(activation, [&](auto f) {
-      launch_packs<pack_of<T>()>(device_.stream(), extent, are_aligned({&u, &out}),
-                                 ActivationForwardPacks<decltype(f), T>{read_rows<T>(u), write_rows<T>(out)});
+      launch_packs<pack_of<T>()>(
+          device_.stream(), extent, are_aligned({&u, &out}),
+          ActivationForwardPacks<decltype(f), T>{read_rows<T>(u), write_rows<T>(out)});
     });
   });
 }
 
-void CudaKernels::activation_backward(Activation activation, const Matrix& u, const Matrix& dout, const Matrix& du,
-                                      const Matrix& out) {
+void CudaKernels::activation_backward(Activation activation, const Matrix& u, const Matrix& dout,
+                                      const Matrix& du, const Matrix& out) {
   const Extent extent = Extent::of(u.rows, u.columns, {&u, &dout, &du, &out});
   with_type(u.type, [&](auto element) {
     using T = decltype(element);
     bodies::with_activation(activation, [&](auto f) {
-      launch_packs<pack_of<T>()>(device_.stream(), extent, are_aligned({&u, &dout, &du, &out}),
-                                 ActivationBackwardPacks<decltype(f), T>{read_rows<T>(u), read_rows<T>(dout),
-                                                                         write_rows<T>(du), write_rows<T>(out)});
+      launch_packs<pack_of<T>()>(
+          device_.stream(), extent, are_aligned({&u, &dout, &du, &out}),
+          ActivationBackwardPacks<decltype(f), T>{read_rows<T>(u), read_rows<T>(dout),
+                                                  write_rows<T>(du), write_rows<T>(out)});
     });
   });
 }
 
-void CudaKernels::gate_forward(Activation activation, const Matrix& gate, const Matrix& up, const Matrix& out) {
+void CudaKernels::gate_forward(Activation activation, const Matrix& gate, const Matrix& up,
+                               const Matrix& out) {
   const Extent extent = Extent::of(gate.rows, gate.columns, {&gate, &up, &out});
   with_type(gate.type, [&](auto element) {
     using T = decltype(element);
     bodies::with_activation(activation, [&](auto f) {
-      launch_packs<pack_of<T>()>(
-          device_.stream(), extent, are_aligned({&gate, &up, &out}),
-          GateForwardPacks<decltype(f), T>{read_rows<T>(gate), read_rows<T>(up), write_rows<T>(out)});
+      launch_packs<pack_of<T>()>(device_.stream(), extent, are_aligned({&gate, &up, &out}),
+                                 GateForwardPacks<decltype(f), T>{
+                                     read_rows<T>(gate), read_rows<T>(up), write_rows<T>(out)});
     });
   });
 }
 
-void CudaKernels::gate_backward(Activation activation, const Matrix& gate, const Matrix& up, const Matrix& dout,
-                                const Matrix& dgate, const Matrix& dup, const Matrix& out) {
-  const Extent extent = Extent::of(gate.rows, gate.columns, {&gate, &up, &dout, &dgate, &dup, &out});
+void CudaKernels::gate_backward(Activation activation, const Matrix& gate, const Matrix& up,
+                                const Matrix& dout, const Matrix& dgate, const Matrix& dup,
+                                const Matrix& out) {
+  const Extent extent =
+      Extent::of(gate.rows, gate.columns, {&gate, &up, &dout, &dgate, &dup, &out});
   with_type(gate.type, [&](auto element) {
     using T = decltype(element);
     bodies::with_activation(activation, [&](auto f) {
       launch_packs<pack_of<T>()>(
           device_.stream(), extent, are_aligned({&gate, &up, &dout, &dgate, &dup, &out}),
-          GateBackwardPacks<decltype(f), T>{read_rows<T>(gate), read_rows<T>(up), read_rows<T>(dout),
-                                            write_rows<T>(dgate), write_rows<T>(dup), write_rows<T>(out)});
+          GateBackwardPacks<decltype(f), T>{read_rows<T>(gate), read_rows<T>(up),
+                                            read_rows<T>(dout), write_rows<T>(dgate),
+                                            write_rows<T>(dup), write_rows<T>(out)});
     });
   });
 }

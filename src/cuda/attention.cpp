@@ -13,10 +13,11 @@ namespace {
 class CudaAttention final : public Attention {
  public:
   CudaAttention(CudaDevice& device, FusedAttention fused)
-      : device_(device), cudnn_(fused == FusedAttention::own ? nullptr : make_cudnn_attention(device)) {}
+      : device_(device),
+        cudnn_(fused == FusedAttention::own ? nullptr : make_cudnn_attention(device)) {}
 
-  void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
-               float* log_sum, Arena& workspace) override {
+  void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+               const Matrix& out, float* log_sum, Arena& workspace) override {
     check_attention(form, q, k, v, out);
     if (cudnn_ != nullptr && cudnn_->takes(form, q, k, v, out)) {
       return cudnn_->forward(form, q, k, v, out, log_sum, workspace);
@@ -24,26 +25,28 @@ class CudaAttention final : public Attention {
     cuda::flash_forward(device_.stream(), shape_of(form), q, k, v, out, log_sum);
   }
 
-  void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
-                const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
-                Arena& workspace) override {
+  void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+                const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq,
+                const Matrix& dk, const Matrix& dv, Arena& workspace) override {
     check_attention(form, q, k, v, out);
     check_attention(form, dq, dk, dv, dout);
-    const bool are_alike =
-        dq.stride == q.stride && dk.stride == k.stride && dv.stride == v.stride && dout.stride == out.stride;
-    if (cudnn_ != nullptr && are_alike && cudnn_->takes(form, dq, dk, dv, dout) && cudnn_->takes(form, q, k, v, out)) {
+    const bool are_alike = dq.stride == q.stride && dk.stride == k.stride &&
+                           dv.stride == v.stride && dout.stride == out.stride;
+    if (cudnn_ != nullptr && are_alike && cudnn_->takes(form, dq, dk, dv, dout) &&
+        cudnn_->takes(form, q, k, v, out)) {
       return cudnn_->backward(form, q, k, v, out, log_sum, dout, dq, dk, dv, workspace);
     }
     const cuda::FlashShape shape = shape_of(form);
     const Tensor delta(workspace, form.samples * form.heads, form.sequence_length);
     if (form.bias_gradient == nullptr) {
-      cuda::flash_backward(device_.stream(), shape, q, k, v, out, log_sum, dout, dq, dk, dv, delta.f32(), nullptr);
+      cuda::flash_backward(device_.stream(), shape, q, k, v, out, log_sum, dout, dq, dk, dv,
+                           delta.f32(), nullptr);
       return;
     }
     const Tensor diagonals(workspace, 1, cuda::diagonal_sums(shape));
     device_.fill(diagonals.f32(), 0, diagonals.size() * sizeof(float));
-    cuda::flash_backward(device_.stream(), shape, q, k, v, out, log_sum, dout, dq, dk, dv, delta.f32(),
-                         diagonals.f32());
+    cuda::flash_backward(device_.stream(), shape, q, k, v, out, log_sum, dout, dq, dk, dv,
+                         delta.f32(), diagonals.f32());
     cuda::add_bias_gradient(device_.stream(), shape, diagonals.f32(), form.bias_gradient);
   }
 
@@ -57,7 +60,8 @@ class CudaAttention final : public Attention {
     if (form.head_size > cuda::most_head_size) {
       throw_runtime_failure(
           {"", fmt::format("attention with heads of {} elements", form.head_size),
-           fmt::format("tiles of heads up to {} fit into the shared memory of every GPU", cuda::most_head_size),
+           fmt::format("tiles of heads up to {} fit into the shared memory of every GPU",
+                       cuda::most_head_size),
            "choose more heads"});
     }
     return {form.samples,        form.sequence_length, form.heads, form.head_size,

@@ -22,7 +22,9 @@ class CudaBackend final : public GpuBackend {
         feature_maps_(device_, *gemm_),
         direct_(make_nccl_groups(device_)) {}
 
-  Backend backend() override { return {device_, *gemm_, *attention_, kernels_, experts_, &feature_maps_}; }
+  Backend backend() override {
+    return {device_, *gemm_, *attention_, kernels_, experts_, &feature_maps_};
+  }
   DirectGroups* direct() override { return direct_.get(); }
   void use_graphs() override { device_.stream().use_graphs(); }
   GraphCounts graph_counts() const override { return device_.stream().graph_counts(); }
@@ -39,6 +41,8 @@ class CudaBackend final : public GpuBackend {
 
 }  // namespace
 
-std::unique_ptr<GpuBackend> make_gpu_backend(int ordinal) { return std::make_unique<CudaBackend>(ordinal); }
+std::unique_ptr<GpuBackend> make_gpu_backend(int ordinal) {
+  return std::make_unique<CudaBackend>(ordinal);
+}
 
 }  // namespace pptrain

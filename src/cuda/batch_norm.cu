@@ -16,7 +16,8 @@ constexpr unsigned channel_threads = 128;
 
 /// A thread sums up a channel of a chunk of rows, in double.
 template <class Term>
-__global__ void sum_channel_chunks(Term term, std::size_t channels, RowChunks chunks, double* partial_sums) {
+__global__ void sum_channel_chunks(Term term, std::size_t channels, RowChunks chunks,
+                                   double* partial_sums) {
   const std::size_t channel = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (channel >= channels) return;
   const std::size_t first = blockIdx.y * chunks.rows_of_chunk, end = first + chunks.rows_of_chunk;
@@ -28,28 +29,29 @@ __global__ void sum_channel_chunks(Term term, std::size_t channels, RowChunks ch
 
 /// A thread adds the chunks of a channel in their order: sums[c] = factor(c) * their sum.
 template <class Factor>
-__global__ void add_channel_chunks(const double* partial_sums, std::size_t channels, std::size_t chunks, Factor factor,
-                                   float* sums) {
+__global__ void add_channel_chunks(const double* partial_sums, std::size_t channels,
+                                   std::size_t chunks, Factor factor, float* sums) {
   const std::size_t channel = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (channel >= channels) return;
   double sum = 0;
-  for (std::size_t chunk = 0; chunk < chunks; ++chunk) sum += partial_sums[chunk * channels + channel];
+  for (std::size_t chunk = 0; chunk < chunks; ++chunk)
+    sum += partial_sums[chunk * channels + channel];
   sums[channel] = static_cast<float>(sum * factor(channel));
 }
 
 template <class Term, class Factor>
-void sum_channels(ComputeStream& stream, Scratch& scratch, const Matrix& x, const Term& term, const Factor& factor,
-                  float* sums) {
+void sum_channels(ComputeStream& stream, Scratch& scratch, const Matrix& x, const Term& term,
+                  const Factor& factor, float* sums) {
   const RowChunks chunks(x.rows);
   const auto blocks = static_cast<unsigned>((x.columns + channel_threads - 1) / channel_threads);
   if (blocks == 0) return;
   auto* partial_sums = scratch.take<double>(std::max<std::size_t>(chunks.count(), 1) * x.columns);
   if (chunks.count() > 0) {
-    launch(stream, dim3(blocks, static_cast<unsigned>(chunks.count())), channel_threads, 0, sum_channel_chunks<Term>,
-           term, x.columns, chunks, partial_sums);
+    launch(stream, dim3(blocks, static_cast<unsigned>(chunks.count())), channel_threads, 0,
+           sum_channel_chunks<Term>, term, x.columns, chunks, partial_sums);
   }
-  launch(stream, blocks, channel_threads, 0, add_channel_chunks<Factor>, partial_sums, x.columns, chunks.count(),
-         factor, sums);
+  launch(stream, blocks, channel_threads, 0, add_channel_chunks<Factor>, partial_sums, x.columns,
+         chunks.count(), factor, sums);
 }
 
 PPTRAIN_FUNCTION inline float inverse_deviation(float variance, float epsilon) {
@@ -104,7 +106,8 @@ struct JoinMoments {
       const double all = count + rows[d];
       const double distance = static_cast<double>(own[c]) - joined;
       joined += distance * rows[d] / all;
-      squares += static_cast<double>(own[channels + c]) + distance * distance * count * rows[d] / all;
+      squares +=
+          static_cast<double>(own[channels + c]) + distance * distance * count * rows[d] / all;
       count = all;
     }
     mean[c] = static_cast<float>(joined);
@@ -146,7 +149,8 @@ struct BatchNormBackward {
     const float inverse = inverse_deviation(variance[c], epsilon);
     const auto mean_gradient = static_cast<float>(sums[c] / rows);
     const auto slope = static_cast<float>(sums[channels + c] * inverse / rows);
-    dx.row(row)[c] = gain[c] * inverse * (dy.row(row)[c] - mean_gradient - (x.row(row)[c] - mean[c]) * slope);
+    dx.row(row)[c] =
+        gain[c] * inverse * (dy.row(row)[c] - mean_gradient - (x.row(row)[c] - mean[c]) * slope);
   }
 };
 
@@ -156,11 +160,12 @@ void CudaFeatureMaps::batch_moments(const Matrix& x, float* moments) {
   const double share = x.rows == 0 ? 0.0 : 1.0 / static_cast<double>(x.rows);
   const auto rows = read_rows<float>(x);
   sum_channels(device_.stream(), scratch_, x, Number{rows}, Constant{share}, moments);
-  sum_channels(device_.stream(), scratch_, x, SquaredDistance{rows, moments}, Constant{1.0}, moments + x.columns);
+  sum_channels(device_.stream(), scratch_, x, SquaredDistance{rows, moments}, Constant{1.0},
+               moments + x.columns);
 }
 
-void CudaFeatureMaps::join_moments(const float* moments, const std::vector<double>& rows, std::size_t channels,
-                                   float* mean, float* variance) {
+void CudaFeatureMaps::join_moments(const float* moments, const std::vector<double>& rows,
+                                   std::size_t channels, float* mean, float* variance) {
   auto* of_devices = scratch_.take<double>(rows.size());
   device_.upload(of_devices, rows.data(), rows.size() * sizeof(double));
   launch_numbers(device_.stream(), 1, channels,
@@ -172,28 +177,33 @@ void CudaFeatureMaps::update_running(float* running, const float* value, float s
   launch_numbers(device_.stream(), 1, channels, UpdateRunning{running, value, share, factor});
 }
 
-void CudaFeatureMaps::count(float* counter) { launch_numbers(device_.stream(), 1, 1, CountUp{counter}); }
-
-void CudaFeatureMaps::batch_norm_forward(const Matrix& x, const float* mean, const float* variance, float epsilon,
-                                         const float* gain, const float* offset, const Matrix& y) {
-  launch_numbers(device_.stream(), x.rows, x.columns,
-                 BatchNormForward{read_rows<float>(x), mean, variance, gain, offset, epsilon, write_rows<float>(y)});
+void CudaFeatureMaps::count(float* counter) {
+  launch_numbers(device_.stream(), 1, 1, CountUp{counter});
 }
 
-void CudaFeatureMaps::batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean, const float* variance,
-                                      float epsilon, float* sums) {
+void CudaFeatureMaps::batch_norm_forward(const Matrix& x, const float* mean, const float* variance,
+                                         float epsilon, const float* gain, const float* offset,
+                                         const Matrix& y) {
+  launch_numbers(device_.stream(), x.rows, x.columns,
+                 BatchNormForward{read_rows<float>(x), mean, variance, gain, offset, epsilon,
+                                  write_rows<float>(y)});
+}
+
+void CudaFeatureMaps::batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean,
+                                      const float* variance, float epsilon, float* sums) {
   const auto gradients = read_rows<float>(dy);
   sum_channels(device_.stream(), scratch_, x, Number{gradients}, Constant{1.0}, sums);
-  sum_channels(device_.stream(), scratch_, x, GradientTimesDistance{read_rows<float>(x), gradients, mean},
+  sum_channels(device_.stream(), scratch_, x,
+               GradientTimesDistance{read_rows<float>(x), gradients, mean},
                InverseDeviation{variance, epsilon}, sums + x.columns);
 }
 
-void CudaFeatureMaps::batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean, const float* variance,
-                                          float epsilon, const float* gain, const float* sums, double rows,
-                                          const Matrix& dx) {
+void CudaFeatureMaps::batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean,
+                                          const float* variance, float epsilon, const float* gain,
+                                          const float* sums, double rows, const Matrix& dx) {
   launch_numbers(device_.stream(), x.rows, x.columns,
-                 BatchNormBackward{read_rows<float>(x), read_rows<float>(dy), mean, variance, gain, sums, epsilon, rows,
-                                   x.columns, write_rows<float>(dx)});
+                 BatchNormBackward{read_rows<float>(x), read_rows<float>(dy), mean, variance, gain,
+                                   sums, epsilon, rows, x.columns, write_rows<float>(dx)});
 }
 
 }  // namespace pptrain

@@ -24,10 +24,12 @@ void make(cudaStream_t stream, const std::vector<StreamCall>& calls) {
 }  // namespace
 
 CallGraphs::~CallGraphs() {
-  for (const auto& [hash, graph] : graphs_) PPTRAIN_CUDA_OR_WARN(cudaGraphExecDestroy, graph.executable);
+  for (const auto& [hash, graph] : graphs_)
+    PPTRAIN_CUDA_OR_WARN(cudaGraphExecDestroy, graph.executable);
 }
 
-void CallGraphs::run(cudaStream_t stream, const std::vector<StreamCall>& calls, const std::string& key) {
+void CallGraphs::run(cudaStream_t stream, const std::vector<StreamCall>& calls,
+                     const std::string& key) {
   counts_.calls += calls.size();
   if (calls.size() < fewest_calls || !why_not_.empty()) return make(stream, calls);
   const std::size_t hash = std::hash<std::string>()(key);
@@ -71,7 +73,8 @@ cudaGraphExec_t CallGraphs::capture(cudaStream_t stream, const std::vector<Strea
   }
   cudaGraph_t graph = nullptr;
   const cudaError_t status = cudaStreamEndCapture(stream, &graph);
-  if (status != cudaSuccess && why_not.empty()) why_not = "cudaStreamEndCapture: " + status_text(status);
+  if (status != cudaSuccess && why_not.empty())
+    why_not = "cudaStreamEndCapture: " + status_text(status);
   cudaGraphExec_t executable = why_not.empty() ? instantiate(graph, why_not) : nullptr;
   if (graph != nullptr) PPTRAIN_CUDA_OR_WARN(cudaGraphDestroy, graph);
   if (executable == nullptr) {
@@ -93,12 +96,14 @@ cudaGraphExec_t CallGraphs::instantiate(cudaGraph_t graph, std::string& why_not)
   return executable;
 }
 
-/// Where there is none, graphs of the past make it that have ended. Waiting for one could wait for other ranks.
+/// Where there is none, graphs of the past make it that have ended. Waiting for one could wait for
+/// other ranks.
 bool CallGraphs::has_room() {
   if (graphs_.size() < most_graphs) return true;
   const std::uint64_t ended_row = mark_ != nullptr && mark_->has_ended() ? marked_row_ : 0;
   for (auto graph = graphs_.begin(); graph != graphs_.end();) {
-    const bool is_stale = graph->second.last_row + rows_until_stale < rows_ && graph->second.last_row <= ended_row;
+    const bool is_stale =
+        graph->second.last_row + rows_until_stale < rows_ && graph->second.last_row <= ended_row;
     if (is_stale) PPTRAIN_CUDA(cudaGraphExecDestroy, graph->second.executable);
     graph = is_stale ? graphs_.erase(graph) : std::next(graph);
   }
@@ -107,7 +112,8 @@ bool CallGraphs::has_room() {
 
 void CallGraphs::end_window() {
   if (2 * repeated_in_window_ < rows_of_window_) {
-    why_not_ = fmt::format("of {} rows of calls, only {} came again", rows_of_window_, repeated_in_window_);
+    why_not_ = fmt::format("of {} rows of calls, only {} came again", rows_of_window_,
+                           repeated_in_window_);
     log_info("No more CUDA graphs are launched: {}", why_not_);
   }
   rows_of_window_ = repeated_in_window_ = 0;

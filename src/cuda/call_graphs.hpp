@@ -13,12 +13,14 @@
 
 namespace pptrain::cuda {
 
-/// Rows of calls that come again, as CUDA graphs: launching one costs the host as much as launching a few kernels.
+/// Rows of calls that come again, as CUDA graphs: launching one costs the host as much as launching
+/// a few kernels.
 ///
-/// A row is told from others by a key that holds every value that its calls are made with, so a graph never runs with a
-/// value of an earlier row. A row that comes for the second time is captured, which runs nothing; whoever captures
-/// therefore finds modules loaded, algorithms chosen and memory allocated by the first one. Where capturing fails, or
-/// rows do not come again, all calls are made one by one from then on, and the log says why.
+/// A row is told from others by a key that holds every value that its calls are made with, so a
+/// graph never runs with a value of an earlier row. A row that comes for the second time is
+/// captured, which runs nothing; whoever captures therefore finds modules loaded, algorithms chosen
+/// and memory allocated by the first one. Where capturing fails, or rows do not come again, all
+/// calls are made one by one from then on, and the log says why.
 class CallGraphs {
  public:
   CallGraphs() = default;

@@ -15,14 +15,17 @@ std::string call_text(const char* function, const char* arguments, const std::st
 }  // namespace
 
 std::string status_text(cudaError_t status) {
-  return fmt::format("{}, {}: {}", cudaGetErrorName(status), static_cast<int>(status), cudaGetErrorString(status));
+  return fmt::format("{}, {}: {}", cudaGetErrorName(status), static_cast<int>(status),
+                     cudaGetErrorString(status));
 }
 
-void fail_call(const char* function, const char* arguments, const std::string& values, const std::string& status) {
+void fail_call(const char* function, const char* arguments, const std::string& values,
+               const std::string& status) {
   throw_runtime_failure({"", call_text(function, arguments, values), status, ""});
 }
 
-void warn_of_call(const char* function, const char* arguments, const std::string& values, const std::string& status) {
+void warn_of_call(const char* function, const char* arguments, const std::string& values,
+                  const std::string& status) {
   log_warning("{} ({})", call_text(function, arguments, values), status);
 }
 

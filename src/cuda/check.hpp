@@ -18,7 +18,8 @@ std::string status_text(cudaError_t status);
 [[noreturn]] void fail_call(const char* function, const char* arguments, const std::string& values,
                             const std::string& status);
 /// The same as a line in the log, for destructors.
-void warn_of_call(const char* function, const char* arguments, const std::string& values, const std::string& status);
+void warn_of_call(const char* function, const char* arguments, const std::string& values,
+                  const std::string& status);
 
 template <class T>
 void write_value(std::ostream& out, const T& value) {
@@ -34,7 +35,9 @@ void write_value(std::ostream& out, const T& value) {
   }
 }
 
-inline void write_value(std::ostream& out, const dim3& size) { out << size.x << "x" << size.y << "x" << size.z; }
+inline void write_value(std::ostream& out, const dim3& size) {
+  out << size.x << "x" << size.y << "x" << size.z;
+}
 
 /// The values of arguments, separated by commas.
 template <class... Arguments>
@@ -47,22 +50,27 @@ std::string values_text(const Arguments&... arguments) {
 
 }  // namespace pptrain::cuda
 
-/// function(arguments...), which has to succeed; the message of a failure has the arguments and their values.
-#define PPTRAIN_CHECKED(function, ...)                                                                    \
-  do {                                                                                                    \
-    if (const auto pptrain_status = function(__VA_ARGS__); !::pptrain::cuda::succeeded(pptrain_status)) { \
-      ::pptrain::cuda::fail_call(#function, #__VA_ARGS__, ::pptrain::cuda::values_text(__VA_ARGS__),      \
-                                 ::pptrain::cuda::status_text(pptrain_status));                           \
-    }                                                                                                     \
+/// function(arguments...), which has to succeed; the message of a failure has the arguments and
+/// their values.
+#define PPTRAIN_CHECKED(function, ...)                                          \
+  do {                                                                          \
+    if (const auto pptrain_status = function(__VA_ARGS__);                      \
+        !::pptrain::cuda::succeeded(pptrain_status)) {                          \
+      ::pptrain::cuda::fail_call(#function, #__VA_ARGS__,                       \
+                                 ::pptrain::cuda::values_text(__VA_ARGS__),     \
+                                 ::pptrain::cuda::status_text(pptrain_status)); \
+    }                                                                           \
   } while (false)
 
 #define PPTRAIN_CUDA(function, ...) PPTRAIN_CHECKED(function, __VA_ARGS__)
 
 /// The same in a destructor: a failure is logged.
-#define PPTRAIN_CUDA_OR_WARN(function, ...)                                                               \
-  do {                                                                                                    \
-    if (const auto pptrain_status = function(__VA_ARGS__); !::pptrain::cuda::succeeded(pptrain_status)) { \
-      ::pptrain::cuda::warn_of_call(#function, #__VA_ARGS__, ::pptrain::cuda::values_text(__VA_ARGS__),   \
-                                    ::pptrain::cuda::status_text(pptrain_status));                        \
-    }                                                                                                     \
+#define PPTRAIN_CUDA_OR_WARN(function, ...)                                        \
+  do {                                                                             \
+    if (const auto pptrain_status = function(__VA_ARGS__);                         \
+        !::pptrain::cuda::succeeded(pptrain_status)) {                             \
+      ::pptrain::cuda::warn_of_call(#function, #__VA_ARGS__,                       \
+                                    ::pptrain::cuda::values_text(__VA_ARGS__),     \
+                                    ::pptrain::cuda::status_text(pptrain_status)); \
+    }                                                                              \
   } while (false)

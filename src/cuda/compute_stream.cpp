@@ -7,7 +7,9 @@
 
 namespace pptrain::cuda {
 
-ComputeStream::ComputeStream() { PPTRAIN_CUDA(cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking); }
+ComputeStream::ComputeStream() {
+  PPTRAIN_CUDA(cudaStreamCreateWithFlags, &stream_, cudaStreamNonBlocking);
+}
 
 ComputeStream::~ComputeStream() {
   PPTRAIN_CUDA_OR_WARN(cudaStreamSynchronize, stream_);
@@ -21,7 +23,9 @@ void ComputeStream::use_graphs() {
   collects_ = true;
 }
 
-GraphCounts ComputeStream::graph_counts() const { return graphs_ == nullptr ? GraphCounts() : graphs_->counts(); }
+GraphCounts ComputeStream::graph_counts() const {
+  return graphs_ == nullptr ? GraphCounts() : graphs_->counts();
+}
 
 void ComputeStream::run_waiting() {
   const std::vector<StreamCall> calls = std::exchange(waiting_, {});

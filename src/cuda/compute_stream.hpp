@@ -46,11 +46,12 @@ class CallKey {
   std::string text_;
 };
 
-/// Calls on a stream, in the order in which they are made: each at once or, with graphs, when the next event, copy or
-/// wait needs them, all that have been collected together (`CallGraphs`).
+/// Calls on a stream, in the order in which they are made: each at once or, with graphs, when the
+/// next event, copy or wait needs them, all that have been collected together (`CallGraphs`).
 ///
-/// With graphs, what is called through `call` waits in a list. `handle` hands the list over first: whoever uses the
-/// stream itself, be it for an event, a copy from the host or another library, comes behind it.
+/// With graphs, what is called through `call` waits in a list. `handle` hands the list over first:
+/// whoever uses the stream itself, be it for an event, a copy from the host or another library,
+/// comes behind it.
 class ComputeStream {
  public:
   /// On the thread's current GPU.
@@ -70,9 +71,9 @@ class ComputeStream {
     flush();
     return stream_;
   }
-  /// function(stream). `kind` is the address of something that tells what is called; it and `values`, which are of
-  /// the same types for all calls of a kind, have to say everything that the call does: of what it reads, only memory
-  /// of the device may change from one call to the next.
+  /// function(stream). `kind` is the address of something that tells what is called; it and
+  /// `values`, which are of the same types for all calls of a kind, have to say everything that the
+  /// call does: of what it reads, only memory of the device may change from one call to the next.
   template <class Function, class... Values>
   void call(const void* kind, Function&& function, const Values&... values) {
     if (!collects_) return function(stream_);

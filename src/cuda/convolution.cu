@@ -17,14 +17,17 @@ struct GatherPatches {
 
   PPTRAIN_FUNCTION void operator()(std::size_t row, std::size_t column) const {
     const auto places = static_cast<std::size_t>(window.places());
-    const int place = static_cast<int>(row % places), in_window = static_cast<int>(column) % window.area();
-    const int y = place / window.out_width * window.stride - window.padding + in_window / window.kernel_width;
-    const int x_at = place % window.out_width * window.stride - window.padding + in_window % window.kernel_width;
+    const int place = static_cast<int>(row % places),
+              in_window = static_cast<int>(column) % window.area();
+    const int y =
+        place / window.out_width * window.stride - window.padding + in_window / window.kernel_width;
+    const int x_at =
+        place % window.out_width * window.stride - window.padding + in_window % window.kernel_width;
     const bool inside = y >= 0 && y < window.height && x_at >= 0 && x_at < window.width;
     float value = 0;
     if (inside) {
-      const std::size_t pixel =
-          row / places * static_cast<std::size_t>(window.pixels()) + static_cast<std::size_t>(y * window.width + x_at);
+      const std::size_t pixel = row / places * static_cast<std::size_t>(window.pixels()) +
+                                static_cast<std::size_t>(y * window.width + x_at);
       value = x.row(pixel)[column / static_cast<std::size_t>(window.area())];
     }
     patches.row(row)[column] = value;
@@ -42,7 +45,8 @@ struct SumPatches {
     const std::size_t column = channel * static_cast<std::size_t>(window.area());
     float sum = 0;
     window.for_each_place(static_cast<int>(row % pixels), [&](int place, int in_window) {
-      sum += patches.row(first + static_cast<std::size_t>(place))[column + static_cast<std::size_t>(in_window)];
+      sum += patches.row(
+          first + static_cast<std::size_t>(place))[column + static_cast<std::size_t>(in_window)];
     });
     dx.row(row)[channel] = sum;
   }
@@ -55,13 +59,15 @@ Matrix CudaConvolutions::room(std::size_t rows, std::size_t columns, DType type)
 }
 
 void CudaConvolutions::gather(const Window& window, const Matrix& x, const Matrix& patches) {
-  launch_numbers(device_.stream(), patches.rows, patches.columns,
-                 GatherPatches{DeviceWindow(window), read_rows<float>(x), write_rows<float>(patches)});
+  launch_numbers(
+      device_.stream(), patches.rows, patches.columns,
+      GatherPatches{DeviceWindow(window), read_rows<float>(x), write_rows<float>(patches)});
 }
 
 void CudaConvolutions::scatter(const Window& window, const Matrix& patches, const Matrix& dx) {
-  launch_numbers(device_.stream(), dx.rows, dx.columns,
-                 SumPatches{DeviceWindow(window), read_rows<float>(patches), write_rows<float>(dx)});
+  launch_numbers(
+      device_.stream(), dx.rows, dx.columns,
+      SumPatches{DeviceWindow(window), read_rows<float>(patches), write_rows<float>(dx)});
 }
 
 }  // namespace pptrain

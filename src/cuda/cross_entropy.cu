@@ -10,10 +10,11 @@ using namespace kernels;
 
 namespace {
 
-/// f(values) for a row's values that this thread of the block visits: arrays of N neighbours, loaded together, and of
-/// one each at the row's end.
+/// f(values) for a row's values that this thread of the block visits: arrays of N neighbours,
+/// loaded together, and of one each at the row's end.
 template <unsigned N, class T, class F>
-PPTRAIN_FUNCTION void visit_packs(const T* row, std::size_t columns, unsigned thread, unsigned threads, const F& f) {
+PPTRAIN_FUNCTION void visit_packs(const T* row, std::size_t columns, unsigned thread,
+                                  unsigned threads, const F& f) {
   const std::size_t packs = columns / N;
   for (std::size_t p = thread; p < packs; p += threads) {
     const Pack<T, N> pack(row + p * N);
@@ -29,7 +30,8 @@ PPTRAIN_FUNCTION void visit_packs(const T* row, std::size_t columns, unsigned th
 
 /// f(value) for each of them.
 template <unsigned N, class T, class F>
-PPTRAIN_FUNCTION void visit_values(const T* row, std::size_t columns, unsigned thread, unsigned threads, const F& f) {
+PPTRAIN_FUNCTION void visit_values(const T* row, std::size_t columns, unsigned thread,
+                                   unsigned threads, const F& f) {
   visit_packs<N>(row, columns, thread, threads, [&](const auto& values) {
     for (const float value : values) f(value);
   });
@@ -37,8 +39,8 @@ PPTRAIN_FUNCTION void visit_values(const T* row, std::size_t columns, unsigned t
 
 /// The largest value of a row, for all threads of the block.
 template <unsigned N, class T>
-PPTRAIN_FUNCTION float largest_of_row(const bodies::CrossEntropyMax<T>& body, std::size_t row, unsigned thread,
-                                      unsigned threads, float* scratch) {
+PPTRAIN_FUNCTION float largest_of_row(const bodies::CrossEntropyMax<T>& body, std::size_t row,
+                                      unsigned thread, unsigned threads, float* scratch) {
   float most = -__builtin_huge_valf();
   visit_values<N>(body.logits.row(row), body.columns, thread, threads,
                   [&](float value) { most = Larger()(most, value); });
@@ -47,14 +49,16 @@ PPTRAIN_FUNCTION float largest_of_row(const bodies::CrossEntropyMax<T>& body, st
 
 /// bodies::CrossEntropySum of a row whose largest value over all shards is `most`.
 template <unsigned N, class T>
-PPTRAIN_FUNCTION void sum_row(const bodies::CrossEntropySum<T>& body, std::size_t row, float most, unsigned thread,
-                              unsigned threads, float* scratch) {
+PPTRAIN_FUNCTION void sum_row(const bodies::CrossEntropySum<T>& body, std::size_t row, float most,
+                              unsigned thread, unsigned threads, float* scratch) {
   const T* logits = body.logits.row(row);
   float total = 0, all = 0;
-  visit_values<N>(logits, body.targets.columns, thread, threads, [&](float value) { total += fast_exp(value - most); });
+  visit_values<N>(logits, body.targets.columns, thread, threads,
+                  [&](float value) { total += fast_exp(value - most); });
   total = combine_block(total, 0.0f, thread, threads, scratch, Plus());
   if (body.targets.uniform != 0.0f) {
-    visit_values<N>(logits, body.targets.columns, thread, threads, [&](float value) { all += value; });
+    visit_values<N>(logits, body.targets.columns, thread, threads,
+                    [&](float value) { all += value; });
     all = combine_block(all, 0.0f, thread, threads, scratch, Plus());
   }
   if (thread == 0) body.finish(row, total, all);
@@ -62,7 +66,8 @@ PPTRAIN_FUNCTION void sum_row(const bodies::CrossEntropySum<T>& body, std::size_
 
 /// bodies::CrossEntropyMax, a block per row.
 template <unsigned N, class T>
-__global__ void __launch_bounds__(most_threads) largest_of_rows(bodies::CrossEntropyMax<T> body, std::size_t rows) {
+__global__ void __launch_bounds__(most_threads)
+    largest_of_rows(bodies::CrossEntropyMax<T> body, std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const float most = largest_of_row<N>(body, row, threadIdx.x, blockDim.x, scratch);
@@ -72,15 +77,16 @@ __global__ void __launch_bounds__(most_threads) largest_of_rows(bodies::CrossEnt
 
 /// bodies::CrossEntropySum, a block per row.
 template <unsigned N, class T>
-__global__ void __launch_bounds__(most_threads) sums_of_rows(bodies::CrossEntropySum<T> body, std::size_t rows) {
+__global__ void __launch_bounds__(most_threads)
+    sums_of_rows(bodies::CrossEntropySum<T> body, std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
     sum_row<N>(body, row, body.row_max[row], threadIdx.x, blockDim.x, scratch);
   }
 }
 
-/// The largest of some logits and the sum of exp(logit - largest), which grow with each logit that is read (Milakov and
-/// Gimelshein, arXiv:1805.02867, algorithm 3).
+/// The largest of some logits and the sum of exp(logit - largest), which grow with each logit that
+/// is read (Milakov and Gimelshein, arXiv:1805.02867, algorithm 3).
 struct RunningSum {
   float most = -__builtin_huge_valf(), total = 0;
 
@@ -93,14 +99,19 @@ struct RunningSum {
     for (const float value : values) total += fast_exp(value - finite(most));
   }
   /// The sum where `largest` is the largest of more logits than these.
-  PPTRAIN_FUNCTION float below(float largest) const { return total * fast_exp(most - finite(largest)); }
+  PPTRAIN_FUNCTION float below(float largest) const {
+    return total * fast_exp(most - finite(largest));
+  }
 
  private:
   /// Nothing is subtracted where all logits so far are minus infinity: their exponentials are zero.
-  PPTRAIN_FUNCTION static float finite(float most) { return most == -__builtin_huge_valf() ? 0.0f : most; }
+  PPTRAIN_FUNCTION static float finite(float most) {
+    return most == -__builtin_huge_valf() ? 0.0f : most;
+  }
 };
 
-/// The largest logit of a row that is whole, and the sum that belongs to it, for all threads of the block.
+/// The largest logit of a row that is whole, and the sum that belongs to it, for all threads of the
+/// block.
 struct RowStatistics {
   float most, total;
 };
@@ -108,17 +119,21 @@ struct RowStatistics {
 /// bodies::CrossEntropyMax and CrossEntropySum of a row that is whole, in one pass over its logits.
 template <unsigned N, class T>
 PPTRAIN_FUNCTION RowStatistics statistics_of_row(const bodies::CrossEntropyMax<T>& largest,
-                                                 const bodies::CrossEntropySum<T>& sums, std::size_t row,
-                                                 unsigned thread, unsigned threads, float* scratch) {
+                                                 const bodies::CrossEntropySum<T>& sums,
+                                                 std::size_t row, unsigned thread, unsigned threads,
+                                                 float* scratch) {
   RunningSum running;
   float all = 0;
-  visit_packs<N>(largest.logits.row(row), largest.columns, thread, threads, [&](const auto& values) {
-    for (const float value : values) all += value;
-    running.add(values);
-  });
-  const float most = combine_block(running.most, -__builtin_huge_valf(), thread, threads, scratch, Larger());
+  visit_packs<N>(largest.logits.row(row), largest.columns, thread, threads,
+                 [&](const auto& values) {
+                   for (const float value : values) all += value;
+                   running.add(values);
+                 });
+  const float most =
+      combine_block(running.most, -__builtin_huge_valf(), thread, threads, scratch, Larger());
   const float total = combine_block(running.below(most), 0.0f, thread, threads, scratch, Plus());
-  if (sums.targets.uniform != 0.0f) all = combine_block(all, 0.0f, thread, threads, scratch, Plus());
+  if (sums.targets.uniform != 0.0f)
+    all = combine_block(all, 0.0f, thread, threads, scratch, Plus());
   if (thread == 0) {
     largest.row_max[row] = most;
     sums.finish(row, total, all);
@@ -129,7 +144,8 @@ PPTRAIN_FUNCTION RowStatistics statistics_of_row(const bodies::CrossEntropyMax<T
 /// A block per row.
 template <unsigned N, class T>
 __global__ void __launch_bounds__(most_threads)
-    statistics_of_rows(bodies::CrossEntropyMax<T> largest, bodies::CrossEntropySum<T> sums, std::size_t rows) {
+    statistics_of_rows(bodies::CrossEntropyMax<T> largest, bodies::CrossEntropySum<T> sums,
+                       std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
     statistics_of_row<N>(largest, sums, row, threadIdx.x, blockDim.x, scratch);
@@ -138,10 +154,12 @@ __global__ void __launch_bounds__(most_threads)
 
 /// bodies::CrossEntropyGradient of N neighbours from column `c`, loaded and stored together.
 template <unsigned N, class T>
-PPTRAIN_FUNCTION void apply_gradient(const bodies::RowGradient& of, bool is_capped, T* row, std::size_t c) {
+PPTRAIN_FUNCTION void apply_gradient(const bodies::RowGradient& of, bool is_capped, T* row,
+                                     std::size_t c) {
   Pack<T, N> pack(row + c);
   const std::int64_t behind = of.hit - static_cast<std::int64_t>(c);
-  const int hit = behind >= 0 && behind < static_cast<std::int64_t>(N) ? static_cast<int>(behind) : -1;
+  const int hit =
+      behind >= 0 && behind < static_cast<std::int64_t>(N) ? static_cast<int>(behind) : -1;
   for (unsigned e = 0; e < N; ++e) {
     const auto logit = static_cast<float>(pack.values[e]);
     float gradient = of(logit, static_cast<int>(e) == hit ? of.own + of.uniform : of.uniform);
@@ -152,13 +170,16 @@ PPTRAIN_FUNCTION void apply_gradient(const bodies::RowGradient& of, bool is_capp
 }
 
 template <unsigned N, class T>
-PPTRAIN_FUNCTION void gradient_of_row(const bodies::CrossEntropyGradient<T>& body, const bodies::RowGradient& of,
-                                      std::size_t row, unsigned thread, unsigned threads) {
+PPTRAIN_FUNCTION void gradient_of_row(const bodies::CrossEntropyGradient<T>& body,
+                                      const bodies::RowGradient& of, std::size_t row,
+                                      unsigned thread, unsigned threads) {
   const std::size_t columns = body.targets.columns, packs = columns / N;
   const bool is_capped = body.gradient.cap > 0.0f;
   T* logits = body.logits.row(row);
-  for (std::size_t p = thread; p < packs; p += threads) apply_gradient<N>(of, is_capped, logits, p * N);
-  for (std::size_t c = packs * N + thread; c < columns; c += threads) apply_gradient<1>(of, is_capped, logits, c);
+  for (std::size_t p = thread; p < packs; p += threads)
+    apply_gradient<N>(of, is_capped, logits, p * N);
+  for (std::size_t c = packs * N + thread; c < columns; c += threads)
+    apply_gradient<1>(of, is_capped, logits, c);
 }
 
 /// A block per row: blocks that end after one pack take longer to come and go than to compute.
@@ -170,16 +191,19 @@ __global__ void __launch_bounds__(most_threads)
   }
 }
 
-/// Statistics and gradient of rows that are whole, a block per row: what is read for the second time is in a cache.
+/// Statistics and gradient of rows that are whole, a block per row: what is read for the second
+/// time is in a cache.
 template <unsigned N, class T>
 __global__ void __launch_bounds__(most_threads)
     losses_of_rows(bodies::CrossEntropyMax<T> largest, bodies::CrossEntropySum<T> sums,
                    bodies::CrossEntropyGradient<T> gradient, std::size_t rows) {
   __shared__ float scratch[warp_size];
   for (std::size_t row = blockIdx.x; row < rows; row += gridDim.x) {
-    const RowStatistics of = statistics_of_row<N>(largest, sums, row, threadIdx.x, blockDim.x, scratch);
+    const RowStatistics of =
+        statistics_of_row<N>(largest, sums, row, threadIdx.x, blockDim.x, scratch);
     sync_block();  // the target's logit has been read
-    gradient_of_row<N>(gradient, gradient.of_row(row, of.most, of.total), row, threadIdx.x, blockDim.x);
+    gradient_of_row<N>(gradient, gradient.of_row(row, of.most, of.total), row, threadIdx.x,
+                       blockDim.x);
   }
 }
 
@@ -197,7 +221,9 @@ struct SoftCapPacks {
 };
 
 /// Threads for a row: `most` where it is long.
-unsigned threads_for(std::size_t columns, unsigned most = 512U) { return columns < 8192 ? 256U : most; }
+unsigned threads_for(std::size_t columns, unsigned most = 512U) {
+  return columns < 8192 ? 256U : most;
+}
 
 }  // namespace
 
@@ -219,57 +245,64 @@ void CudaKernels::cross_entropy_max(const Matrix& logits, float* row_max) {
   });
 }
 
-void CudaKernels::cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
-                                    float* target_logit) {
+void CudaKernels::cross_entropy_sum(const Matrix& logits, const Targets& targets,
+                                    const float* row_max, float* row_sum, float* target_logit) {
   if (logits.rows == 0) return;
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
            are_aligned({&logits}) ? sums_of_rows<pack_of<T>(), T> : sums_of_rows<1, T>,
-           bodies::CrossEntropySum<T>{read_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, target_logit},
+           bodies::CrossEntropySum<T>{
+               read_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, target_logit},
            logits.rows);
   });
 }
 
-void CudaKernels::cross_entropy_statistics(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
-                                           float* target_logit) {
+void CudaKernels::cross_entropy_statistics(const Matrix& logits, const Targets& targets,
+                                           float* row_max, float* row_sum, float* target_logit) {
   if (logits.rows == 0) return;
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     const auto rows = read_rows<T>(logits);
-    launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
-           are_aligned({&logits}) ? statistics_of_rows<pack_of<T>(), T> : statistics_of_rows<1, T>,
-           bodies::CrossEntropyMax<T>{rows, row_max, logits.columns},
-           bodies::CrossEntropySum<T>{rows, {targets, logits.columns}, row_max, row_sum, target_logit}, logits.rows);
+    launch(
+        device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
+        are_aligned({&logits}) ? statistics_of_rows<pack_of<T>(), T> : statistics_of_rows<1, T>,
+        bodies::CrossEntropyMax<T>{rows, row_max, logits.columns},
+        bodies::CrossEntropySum<T>{rows, {targets, logits.columns}, row_max, row_sum, target_logit},
+        logits.rows);
   });
 }
 
-void CudaKernels::cross_entropy_at_once(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
-                                        float* target_logit, const LossGradient& gradient) {
+void CudaKernels::cross_entropy_at_once(const Matrix& logits, const Targets& targets,
+                                        float* row_max, float* row_sum, float* target_logit,
+                                        const LossGradient& gradient) {
   if (logits.rows == 0 || logits.columns == 0) return;
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     const auto rows = read_rows<T>(logits);
     const bodies::ShardTargets of_rows{targets, logits.columns};
     // Large blocks are few at a time, so that their rows stay in the cache.
-    launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns, most_threads), 0,
-           are_aligned({&logits}) ? losses_of_rows<pack_of<T>(), T> : losses_of_rows<1, T>,
-           bodies::CrossEntropyMax<T>{rows, row_max, logits.columns},
-           bodies::CrossEntropySum<T>{rows, of_rows, row_max, row_sum, target_logit},
-           bodies::CrossEntropyGradient<T>{write_rows<T>(logits), of_rows, row_max, row_sum, gradient}, logits.rows);
+    launch(
+        device_.stream(), num_blocks(logits.rows), threads_for(logits.columns, most_threads), 0,
+        are_aligned({&logits}) ? losses_of_rows<pack_of<T>(), T> : losses_of_rows<1, T>,
+        bodies::CrossEntropyMax<T>{rows, row_max, logits.columns},
+        bodies::CrossEntropySum<T>{rows, of_rows, row_max, row_sum, target_logit},
+        bodies::CrossEntropyGradient<T>{write_rows<T>(logits), of_rows, row_max, row_sum, gradient},
+        logits.rows);
   });
 }
 
-void CudaKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
-                                         const float* row_sum, const LossGradient& gradient) {
+void CudaKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets,
+                                         const float* row_max, const float* row_sum,
+                                         const LossGradient& gradient) {
   if (logits.rows == 0 || logits.columns == 0) return;
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
-    launch(
-        device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
-        are_aligned({&logits}) ? gradients_of_rows<pack_of<T>(), T> : gradients_of_rows<1, T>,
-        bodies::CrossEntropyGradient<T>{write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, gradient},
-        logits.rows);
+    launch(device_.stream(), num_blocks(logits.rows), threads_for(logits.columns), 0,
+           are_aligned({&logits}) ? gradients_of_rows<pack_of<T>(), T> : gradients_of_rows<1, T>,
+           bodies::CrossEntropyGradient<T>{
+               write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, gradient},
+           logits.rows);
   });
 }
 

@@ -25,8 +25,8 @@ using namespace cuda;
 
 /// Before 9.10.2, cuDNN's backward pass is wrong for some sizes (release notes of 9.10.2).
 constexpr std::size_t oldest_version = 91002;
-/// The last version whose backward pass needs a mask of padding where the number of keys is no multiple of 128, as
-/// NVIDIA's front end adds one.
+/// The last version whose backward pass needs a mask of padding where the number of keys is no
+/// multiple of 128, as NVIDIA's front end adds one.
 constexpr std::size_t last_with_whole_tiles = 91500;
 /// Tensors of a graph.
 constexpr std::size_t most_pointers = 64;
@@ -46,12 +46,13 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
   CudnnAttentionOfDevice(const CudnnAttentionOfDevice&) = delete;
   CudnnAttentionOfDevice& operator=(const CudnnAttentionOfDevice&) = delete;
 
-  bool takes(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out) override;
-  void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
-               float* log_sum, Arena& workspace) override;
-  void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out,
-                const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
-                Arena& workspace) override;
+  bool takes(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+             const Matrix& out) override;
+  void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+               const Matrix& out, float* log_sum, Arena& workspace) override;
+  void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+                const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq,
+                const Matrix& dk, const Matrix& dv, Arena& workspace) override;
   std::string name() const override {
     const std::size_t version = cudnnGetVersion();
     return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -71,9 +72,10 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
   template <class Graph>
   using Plans = std::map<CudnnAttentionShape, Compiled<Graph>>;
 
-  static CudnnAttentionShape shape_of(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                                      const Matrix& out);
-  /// The plan on memory of the device and scalars, behind what the device was told. `kind` is the graph's.
+  static CudnnAttentionShape shape_of(const AttentionForm& form, const Matrix& q, const Matrix& k,
+                                      const Matrix& v, const Matrix& out);
+  /// The plan on memory of the device and scalars, behind what the device was told. `kind` is the
+  /// graph's.
   void run(const void* kind, const CudnnAttentionShape& shape, float scale, const CudnnPlan& plan,
            std::vector<const void*> pointers, std::vector<Scalar> scalars, void* scratch);
   template <class Graph>
@@ -97,8 +99,9 @@ bool has_whole_groups(const AttentionForm& form) {
   return form.first == 0 && form.heads == form.key_heads * form.group;
 }
 
-CudnnAttentionShape CudnnAttentionOfDevice::shape_of(const AttentionForm& form, const Matrix& q, const Matrix& k,
-                                                     const Matrix& v, const Matrix& out) {
+CudnnAttentionShape CudnnAttentionOfDevice::shape_of(const AttentionForm& form, const Matrix& q,
+                                                     const Matrix& k, const Matrix& v,
+                                                     const Matrix& out) {
   const auto number = [](std::size_t n) { return static_cast<std::int64_t>(n); };
   return {number(form.samples),
           number(form.sequence_length),
@@ -116,8 +119,8 @@ CudnnAttentionShape CudnnAttentionOfDevice::shape_of(const AttentionForm& form, 
 }
 
 template <class Graph>
-CudnnAttentionOfDevice::Compiled<Graph>& CudnnAttentionOfDevice::compiled(Plans<Graph>& plans,
-                                                                          const CudnnAttentionShape& shape) {
+CudnnAttentionOfDevice::Compiled<Graph>& CudnnAttentionOfDevice::compiled(
+    Plans<Graph>& plans, const CudnnAttentionShape& shape) {
   const auto found = plans.find(shape);
   if (found != plans.end()) return found->second;
   Compiled<Graph> made{Graph(shape), std::nullopt};
@@ -125,20 +128,23 @@ CudnnAttentionOfDevice::Compiled<Graph>& CudnnAttentionOfDevice::compiled(Plans<
   made.plan = made.graph.graph.build(handle_, why_not);
   if (!made.plan) {
     log_warning(
-        "attention of {} samples, {} tokens to {}, {} heads of {} elements and {} of keys runs by own kernels, not by "
+        "attention of {} samples, {} tokens to {}, {} heads of {} elements and {} of keys runs by "
+        "own kernels, not by "
         "cuDNN ({})",
-        shape.samples, shape.length, shape.keys, shape.heads, shape.head_size, shape.key_heads, why_not);
+        shape.samples, shape.length, shape.keys, shape.heads, shape.head_size, shape.key_heads,
+        why_not);
   }
   return plans.emplace(shape, std::move(made)).first->second;
 }
 
-bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                                   const Matrix& out) {
-  // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one token. Masks by
-  // document would be a matrix of (T, T) additions per sample in memory, or samples of ragged lengths.
-  if (q.type == DType::f32 || form.head_size % 8 != 0 || form.head_size > 128 || form.sequence_length < 2 ||
-      form.keys() < 2 || form.samples == 0 || form.heads == 0 || !has_whole_groups(form) ||
-      form.document_begin != nullptr || !form.is_plain()) {
+bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, const Matrix& k,
+                                   const Matrix& v, const Matrix& out) {
+  // What its fused engines ask for: 16-byte loads, heads that fit in their tiles, and more than one
+  // token. Masks by document would be a matrix of (T, T) additions per sample in memory, or samples
+  // of ragged lengths.
+  if (q.type == DType::f32 || form.head_size % 8 != 0 || form.head_size > 128 ||
+      form.sequence_length < 2 || form.keys() < 2 || form.samples == 0 || form.heads == 0 ||
+      !has_whole_groups(form) || form.document_begin != nullptr || !form.is_plain()) {
     return false;
   }
   if (form.keys() % 128 != 0 && cudnnGetVersion() <= last_with_whole_tiles) return false;
@@ -146,16 +152,18 @@ bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, c
     if (!has_aligned_rows(*matrix)) return false;
   }
   const CudnnAttentionShape shape = shape_of(form, q, k, v, out);
-  return compiled(plans_, shape).plan.has_value() && compiled(backward_plans_, shape).plan.has_value();
+  return compiled(plans_, shape).plan.has_value() &&
+         compiled(backward_plans_, shape).plan.has_value();
 }
 
-void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& shape, float scale, const CudnnPlan& plan,
-                                 std::vector<const void*> pointers, std::vector<Scalar> scalars, void* scratch) {
+void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& shape, float scale,
+                                 const CudnnPlan& plan, std::vector<const void*> pointers,
+                                 std::vector<Scalar> scalars, void* scratch) {
   std::array<const void*, most_pointers> of_call = {};
   PPTRAIN_ASSERT(pointers.size() <= most_pointers, "{} tensors", pointers.size());
   std::copy(pointers.begin(), pointers.end(), of_call.begin());
-  const auto run_now = [handle = handle_, &plan, pointers = std::move(pointers), scalars = std::move(scalars),
-                        scratch](cudaStream_t /*the handle's*/) {
+  const auto run_now = [handle = handle_, &plan, pointers = std::move(pointers),
+                        scalars = std::move(scalars), scratch](cudaStream_t /*the handle's*/) {
     std::vector<const void*> all = pointers;
     for (const Scalar& scalar : scalars) all[scalar.tensor] = &scalar.value;
     plan.run(handle, all, scratch);
@@ -164,8 +172,9 @@ void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& sh
   device_.stream().call(kind, run_now, shape, scale, of_call, scratch);
 }
 
-void CudnnAttentionOfDevice::forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                                     const Matrix& out, float* log_sum, Arena& workspace) {
+void CudnnAttentionOfDevice::forward(const AttentionForm& form, const Matrix& q, const Matrix& k,
+                                     const Matrix& v, const Matrix& out, float* log_sum,
+                                     Arena& workspace) {
   const CudnnAttentionShape shape = shape_of(form, q, k, v, out);
   const auto& [graph, plan] = compiled(plans_, shape);
   std::vector<const void*> pointers(graph.graph.num_tensors());
@@ -178,12 +187,14 @@ void CudnnAttentionOfDevice::forward(const AttentionForm& form, const Matrix& q,
   std::vector<Scalar> scalars{{graph.scale, form.scale}};
   if (graph.lowest) scalars.push_back({*graph.lowest, lowest});
   if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
-  run(&forward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
+  run(&forward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars),
+      scratch.data());
 }
 
-void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                                      const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq,
-                                      const Matrix& dk, const Matrix& dv, Arena& workspace) {
+void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q, const Matrix& k,
+                                      const Matrix& v, const Matrix& out, const float* log_sum,
+                                      const Matrix& dout, const Matrix& dq, const Matrix& dk,
+                                      const Matrix& dv, Arena& workspace) {
   const CudnnAttentionShape shape = shape_of(form, q, k, v, out);
   const auto& [graph, plan] = compiled(backward_plans_, shape);
   const Tensor delta(workspace, form.samples * form.heads, form.sequence_length),
@@ -213,14 +224,16 @@ void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q
   std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.one, 1.0F}};
   if (graph.lowest) scalars.push_back({*graph.lowest, lowest});
   if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
-  run(&backward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars), scratch.data());
+  run(&backward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars),
+      scratch.data());
 }
 
 }  // namespace
 
 std::unique_ptr<CudnnAttention> make_cudnn_attention(CudaDevice& device) {
   if (cudnnGetVersion() < oldest_version) {
-    log_warning("attention runs by own kernels: cuDNN {} is older than {}", cudnnGetVersion(), oldest_version);
+    log_warning("attention runs by own kernels: cuDNN {} is older than {}", cudnnGetVersion(),
+                oldest_version);
     return nullptr;
   }
   return std::make_unique<CudnnAttentionOfDevice>(device);

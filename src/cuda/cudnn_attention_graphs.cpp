@@ -7,22 +7,25 @@ namespace {
 
 constexpr cudnnDataType_t fp32 = CUDNN_DATA_FLOAT;
 
-/// Sizes and strides of the tensors of one attention: B samples, H heads, or G of the keys, T queries, K keys, D
-/// elements of a head.
+/// Sizes and strides of the tensors of one attention: B samples, H heads, or G of the keys, T
+/// queries, K keys, D elements of a head.
 class Shapes {
  public:
   explicit Shapes(const CudnnAttentionShape& s) : s_(s) {}
 
   CudnnFour heads() const { return {s_.samples, s_.heads, s_.length, s_.head_size}; }
   CudnnFour key_heads() const { return {s_.samples, s_.key_heads, s_.keys, s_.head_size}; }
-  CudnnFour key_heads_transposed() const { return {s_.samples, s_.key_heads, s_.head_size, s_.keys}; }
+  CudnnFour key_heads_transposed() const {
+    return {s_.samples, s_.key_heads, s_.head_size, s_.keys};
+  }
   /// The keys of each query head, where these share key heads.
   CudnnFour spread_key_heads() const { return {s_.samples, s_.heads, s_.keys, s_.head_size}; }
   CudnnFour scores() const { return {s_.samples, s_.heads, s_.length, s_.keys}; }
   CudnnFour scores_transposed() const { return {s_.samples, s_.heads, s_.keys, s_.length}; }
   CudnnFour rows() const { return {s_.samples, s_.heads, s_.length, 1}; }
 
-  /// The strides of heads that lie side by side in rows of a matrix, for `length` positions of a sample.
+  /// The strides of heads that lie side by side in rows of a matrix, for `length` positions of a
+  /// sample.
   CudnnFour in_matrix(std::int64_t stride, std::int64_t length) const {
     return {length * stride, s_.head_size, stride, 1};
   }
@@ -32,7 +35,9 @@ class Shapes {
   CudnnFour packed_heads(std::int64_t length) const {
     return {s_.heads * length * s_.head_size, length * s_.head_size, s_.head_size, 1};
   }
-  CudnnFour packed_scores() const { return {s_.heads * s_.length * s_.keys, s_.length * s_.keys, s_.keys, 1}; }
+  CudnnFour packed_scores() const {
+    return {s_.heads * s_.length * s_.keys, s_.length * s_.keys, s_.keys, 1};
+  }
   CudnnFour packed_scores_transposed() const {
     return {s_.heads * s_.length * s_.keys, s_.length * s_.keys, 1, s_.keys};
   }
@@ -60,9 +65,10 @@ class Scores {
     graph_.pointwise(mode, y, x, b);
     return y;
   }
-  /// x where the query sees the key, else `lowest`, which causal attention has: a key that is not behind the query, nor
-  /// `window` positions or more before it.
-  CudnnTensor seen(CudnnTensor x, std::optional<CudnnTensor> lowest, std::optional<CudnnTensor> window) {
+  /// x where the query sees the key, else `lowest`, which causal attention has: a key that is not
+  /// behind the query, nor `window` positions or more before it.
+  CudnnTensor seen(CudnnTensor x, std::optional<CudnnTensor> lowest,
+                   std::optional<CudnnTensor> window) {
     if (!lowest) return x;
     const CudnnTensor query = index(x, 2), key = index(x, 3);
     const CudnnTensor before = select(CUDNN_POINTWISE_CMP_GE, query, key, x, *lowest);
@@ -72,7 +78,8 @@ class Scores {
     return select(CUDNN_POINTWISE_CMP_GT, end, row, before, *lowest);
   }
   CudnnTensor transposed(CudnnTensor x, cudnnDataType_t type) {
-    const CudnnTensor y = graph_.inner(type, shapes_.scores_transposed(), shapes_.packed_scores_transposed());
+    const CudnnTensor y =
+        graph_.inner(type, shapes_.scores_transposed(), shapes_.packed_scores_transposed());
     graph_.reshape(y, x);
     return y;
   }
@@ -85,7 +92,8 @@ class Scores {
     return number;
   }
   /// x where a and b compare so, else `other`.
-  CudnnTensor select(cudnnPointwiseMode_t comparison, CudnnTensor a, CudnnTensor b, CudnnTensor x, CudnnTensor other) {
+  CudnnTensor select(cudnnPointwiseMode_t comparison, CudnnTensor a, CudnnTensor b, CudnnTensor x,
+                     CudnnTensor other) {
     const CudnnTensor holds = tensor(CUDNN_DATA_BOOLEAN), y = tensor();
     graph_.pointwise(comparison, holds, a, b, {}, CUDNN_DATA_BOOLEAN);
     graph_.pointwise(CUDNN_POINTWISE_BINARY_SELECT, y, x, other, holds);
@@ -103,7 +111,8 @@ CudnnForward::CudnnForward(const CudnnAttentionShape& s) {
   Scores on(graph, shapes);
   const auto row = [&] { return graph.inner(fp32, shapes.rows(), shapes.packed_rows()); };
   q = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.q_stride, s.length));
-  k = graph.real(s.type, shapes.key_heads_transposed(), shapes.in_matrix_transposed(s.k_stride, s.keys));
+  k = graph.real(s.type, shapes.key_heads_transposed(),
+                 shapes.in_matrix_transposed(s.k_stride, s.keys));
   v = graph.real(s.type, shapes.key_heads(), shapes.in_matrix(s.v_stride, s.keys));
   scale = graph.scalar();
   if (s.causal) lowest = graph.scalar();
@@ -111,10 +120,12 @@ CudnnForward::CudnnForward(const CudnnAttentionShape& s) {
   out = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride, s.length));
   log_sum = graph.real(fp32, shapes.rows(), shapes.packed_rows());
 
-  const CudnnTensor scores = on.seen(on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale), lowest, window);
+  const CudnnTensor scores =
+      on.seen(on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale), lowest, window);
   const CudnnTensor largest = row(), sum = row(), log = row(), probabilities = on.tensor(s.type);
   graph.reduce(CUDNN_REDUCE_TENSOR_MAX, largest, scores);
-  const CudnnTensor exponentials = on.apply(CUDNN_POINTWISE_EXP, on.apply(CUDNN_POINTWISE_SUB, scores, largest));
+  const CudnnTensor exponentials =
+      on.apply(CUDNN_POINTWISE_EXP, on.apply(CUDNN_POINTWISE_SUB, scores, largest));
   graph.reduce(CUDNN_REDUCE_TENSOR_ADD, sum, exponentials);
   graph.pointwise(CUDNN_POINTWISE_LOG, log, sum);
   graph.pointwise(CUDNN_POINTWISE_ADD, log_sum, largest, log);
@@ -126,8 +137,10 @@ CudnnBackward::CudnnBackward(const CudnnAttentionShape& s) {
   const Shapes shapes(s);
   Scores on(graph, shapes);
   q = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.q_stride, s.length));
-  k = graph.real(s.type, shapes.key_heads_transposed(), shapes.in_matrix_transposed(s.k_stride, s.keys));
-  v = graph.real(s.type, shapes.key_heads_transposed(), shapes.in_matrix_transposed(s.v_stride, s.keys));
+  k = graph.real(s.type, shapes.key_heads_transposed(),
+                 shapes.in_matrix_transposed(s.k_stride, s.keys));
+  v = graph.real(s.type, shapes.key_heads_transposed(),
+                 shapes.in_matrix_transposed(s.v_stride, s.keys));
   out = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride, s.length));
   dout = graph.real(s.type, shapes.heads(), shapes.in_matrix(s.out_stride, s.length));
   log_sum = graph.real(fp32, shapes.rows(), shapes.packed_rows());
@@ -145,7 +158,8 @@ CudnnBackward::CudnnBackward(const CudnnAttentionShape& s) {
   delta = graph.real(fp32, shapes.rows(), shapes.packed_rows());
   dq_sums = graph.real(fp32, shapes.heads(), shapes.packed_heads(s.length));
 
-  // delta = sum of dout * out; the product with one is where cuDNN's pattern has the rate of a dropout.
+  // delta = sum of dout * out; the product with one is where cuDNN's pattern has the rate of a
+  // dropout.
   const CudnnTensor mixed = graph.inner(fp32, shapes.heads(), shapes.packed_heads(s.length));
   const CudnnTensor mixed_sum = graph.inner(fp32, shapes.rows(), shapes.packed_rows());
   graph.pointwise(CUDNN_POINTWISE_MUL, mixed, dout, out);
@@ -153,18 +167,20 @@ CudnnBackward::CudnnBackward(const CudnnAttentionShape& s) {
   graph.pointwise(CUDNN_POINTWISE_MUL, delta, mixed_sum, one);
 
   const CudnnTensor scores = on.apply(CUDNN_POINTWISE_MUL, on.product(q, k), scale);
-  const CudnnTensor shifted = on.seen(on.apply(CUDNN_POINTWISE_SUB, scores, log_sum), lowest, window);
+  const CudnnTensor shifted =
+      on.seen(on.apply(CUDNN_POINTWISE_SUB, scores, log_sum), lowest, window);
   const CudnnTensor probabilities = on.apply(CUDNN_POINTWISE_EXP, shifted);
   graph.multiply(dv_parts.value_or(dv), on.transposed(probabilities, s.type), dout);
   if (dv_parts) graph.reduce(CUDNN_REDUCE_TENSOR_ADD, dv, *dv_parts);
 
   const CudnnTensor dprobabilities = on.apply(CUDNN_POINTWISE_SUB, on.product(dout, v), delta);
-  const CudnnTensor dscores =
-      on.apply(CUDNN_POINTWISE_MUL, on.apply(CUDNN_POINTWISE_MUL, dprobabilities, probabilities), scale);
+  const CudnnTensor dscores = on.apply(
+      CUDNN_POINTWISE_MUL, on.apply(CUDNN_POINTWISE_MUL, dprobabilities, probabilities), scale);
   graph.multiply(dk_parts.value_or(dk), on.transposed(dscores, s.type), q);
   if (dk_parts) graph.reduce(CUDNN_REDUCE_TENSOR_ADD, dk, *dk_parts);
 
-  const CudnnTensor keys = graph.inner(s.type, shapes.key_heads(), shapes.in_matrix(s.k_stride, s.keys));
+  const CudnnTensor keys =
+      graph.inner(s.type, shapes.key_heads(), shapes.in_matrix(s.k_stride, s.keys));
   graph.reshape(keys, k);
   graph.multiply(dq_sums, dscores, keys);
   graph.pointwise(CUDNN_POINTWISE_IDENTITY, dq, dq_sums);

@@ -9,11 +9,12 @@ namespace pptrain::cuda {
 
 struct CudnnAttentionShape {
   std::int64_t samples, length, heads, head_size;
-  std::int64_t keys;                                      ///< positions of a sample's keys
-  std::int64_t key_heads;                                 ///< each of as many query heads, next to one another
-  bool causal;                                            ///< false: every position sees all keys
-  std::int64_t window;                                    ///< position t sees (t - window, t]; 0: all up to t
-  std::int64_t q_stride, k_stride, v_stride, out_stride;  ///< of rows, in elements; of the gradients too
+  std::int64_t keys;       ///< positions of a sample's keys
+  std::int64_t key_heads;  ///< each of as many query heads, next to one another
+  bool causal;             ///< false: every position sees all keys
+  std::int64_t window;     ///< position t sees (t - window, t]; 0: all up to t
+  std::int64_t q_stride, k_stride, v_stride, out_stride;  ///< of rows, in elements; of the
+                                                          ///< gradients too
   cudnnDataType_t type;
 
   auto operator<=>(const CudnnAttentionShape&) const = default;
@@ -33,8 +34,10 @@ struct CudnnBackward {
   CudnnGraph graph;
   CudnnTensor q, k, v, out, dout, log_sum, scale, one, dq, dk, dv;
   std::optional<CudnnTensor> lowest, window;
-  CudnnTensor delta, dq_sums;  ///< scratch in fp32: (samples, heads, length), and with head_size; dq_sums zero before
-  /// Scratch (samples, heads, length, head_size): the gradients by query head, where these share key heads.
+  CudnnTensor delta, dq_sums;  ///< scratch in fp32: (samples, heads, length), and with head_size;
+                               ///< dq_sums zero before
+  /// Scratch (samples, heads, length, head_size): the gradients by query head, where these share
+  /// key heads.
   std::optional<CudnnTensor> dk_parts, dv_parts;
 
   explicit CudnnBackward(const CudnnAttentionShape& shape);

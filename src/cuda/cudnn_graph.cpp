@@ -17,7 +17,8 @@ constexpr std::nullopt_t none = std::nullopt;
 std::string status_text(cudnnStatus_t status) {
   std::array<char, 512> last{};
   cudnnGetLastErrorString(last.data(), last.size());
-  return fmt::format("{}, {}: {}", cudnnGetErrorString(status), static_cast<int>(status), last.data());
+  return fmt::format("{}, {}: {}", cudnnGetErrorString(status), static_cast<int>(status),
+                     last.data());
 }
 
 CudnnDescriptor::CudnnDescriptor(cudnnBackendDescriptorType_t type) {
@@ -28,14 +29,16 @@ CudnnDescriptor::~CudnnDescriptor() {
   if (handle_ != nullptr) PPTRAIN_CUDA_OR_WARN(cudnnBackendDestroyDescriptor, handle_);
 }
 
-CudnnTensor CudnnGraph::add(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides, bool is_virtual,
-                            bool is_scalar) {
+CudnnTensor CudnnGraph::add(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides,
+                            bool is_virtual, bool is_scalar) {
   CudnnDescriptor tensor(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   const CudnnTensor number = num_tensors_++;
   tensor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, CUDNN_TYPE_INT64, static_cast<std::int64_t>(number + 1));
   tensor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, CUDNN_TYPE_DATA_TYPE, type);
-  tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64, std::vector(sizes.begin(), sizes.end()));
-  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, std::vector(strides.begin(), strides.end()));
+  tensor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, CUDNN_TYPE_INT64,
+             std::vector(sizes.begin(), sizes.end()));
+  tensor.set(CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64,
+             std::vector(strides.begin(), strides.end()));
   tensor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, CUDNN_TYPE_INT64, std::int64_t{16});
   tensor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, is_virtual);
   tensor.set(CUDNN_ATTR_TENSOR_IS_BY_VALUE, CUDNN_TYPE_BOOLEAN, is_scalar);
@@ -44,20 +47,26 @@ CudnnTensor CudnnGraph::add(cudnnDataType_t type, const CudnnFour& sizes, const 
   return number;
 }
 
-CudnnTensor CudnnGraph::real(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides) {
+CudnnTensor CudnnGraph::real(cudnnDataType_t type, const CudnnFour& sizes,
+                             const CudnnFour& strides) {
   return add(type, sizes, strides, false, false);
 }
-CudnnTensor CudnnGraph::inner(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides) {
+CudnnTensor CudnnGraph::inner(cudnnDataType_t type, const CudnnFour& sizes,
+                              const CudnnFour& strides) {
   return add(type, sizes, strides, true, false);
 }
-CudnnTensor CudnnGraph::scalar() { return add(CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true); }
+CudnnTensor CudnnGraph::scalar() {
+  return add(CUDNN_DATA_FLOAT, {1, 1, 1, 1}, {1, 1, 1, 1}, false, true);
+}
 
-void CudnnGraph::pointwise(cudnnPointwiseMode_t mode, CudnnTensor y, CudnnTensor x, std::optional<CudnnTensor> b,
-                           std::optional<CudnnTensor> mask, cudnnDataType_t compute, std::int64_t axis) {
+void CudnnGraph::pointwise(cudnnPointwiseMode_t mode, CudnnTensor y, CudnnTensor x,
+                           std::optional<CudnnTensor> b, std::optional<CudnnTensor> mask,
+                           cudnnDataType_t compute, std::int64_t axis) {
   CudnnDescriptor what(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
   what.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_TYPE_POINTWISE_MODE, mode);
   what.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_TYPE_DATA_TYPE, compute);
-  if (mode == CUDNN_POINTWISE_GEN_INDEX) what.set(CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, axis);
+  if (mode == CUDNN_POINTWISE_GEN_INDEX)
+    what.set(CUDNN_ATTR_POINTWISE_AXIS, CUDNN_TYPE_INT64, axis);
   what.finalize();
   CudnnDescriptor operation(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
   operation.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, what);
@@ -108,7 +117,8 @@ void CudnnGraph::reshape(CudnnTensor y, CudnnTensor x) {
   operations_.push_back(std::move(operation));
 }
 
-std::optional<CudnnPlan> CudnnGraph::refused(cudnnStatus_t status, const char* what, std::string& why_not) {
+std::optional<CudnnPlan> CudnnGraph::refused(cudnnStatus_t status, const char* what,
+                                             std::string& why_not) {
   why_not = fmt::format("{} returned {}", what, status_text(status));
   return std::nullopt;
 }
@@ -135,21 +145,25 @@ std::optional<CudnnPlan> CudnnGraph::build_with(const Aim& aim, std::string& why
 }
 
 std::optional<CudnnPlan> CudnnGraph::build(cudnnHandle_t handle, std::string& why_not) {
-  const auto aim = [handle](CudnnDescriptor& part, MaybeName handle_name, MaybeName /*device_name*/) {
+  const auto aim = [handle](CudnnDescriptor& part, MaybeName handle_name,
+                            MaybeName /*device_name*/) {
     if (handle_name) part.set(*handle_name, CUDNN_TYPE_HANDLE, handle);
   };
   return build_with(aim, why_not);
 }
 
-std::optional<CudnnPlan> CudnnGraph::build_for(const CudnnDescriptor& device, std::string& why_not) {
-  const auto aim = [&device](CudnnDescriptor& part, MaybeName /*handle_name*/, MaybeName device_name) {
+std::optional<CudnnPlan> CudnnGraph::build_for(const CudnnDescriptor& device,
+                                               std::string& why_not) {
+  const auto aim = [&device](CudnnDescriptor& part, MaybeName /*handle_name*/,
+                             MaybeName device_name) {
     if (device_name) part.set(*device_name, device);
   };
   return build_with(aim, why_not);
 }
 
 template <class Aim>
-std::optional<CudnnPlan> CudnnGraph::first_that_compiles(const Aim& aim, const CudnnDescriptor& heuristic,
+std::optional<CudnnPlan> CudnnGraph::first_that_compiles(const Aim& aim,
+                                                         const CudnnDescriptor& heuristic,
                                                          std::string& why_not) {
   constexpr std::int64_t most = 8;
   std::vector<CudnnDescriptor> engines;
@@ -171,8 +185,8 @@ std::optional<CudnnPlan> CudnnGraph::first_that_compiles(const Aim& aim, const C
       continue;
     }
     std::int64_t bytes = 0, count = 0;
-    PPTRAIN_CHECKED(cudnnBackendGetAttribute, plan.handle(), CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64,
-                    1, &count, &bytes);
+    PPTRAIN_CHECKED(cudnnBackendGetAttribute, plan.handle(),
+                    CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count, &bytes);
     for (auto* from : {&tensors_, &operations_, &engines}) {
       std::move(from->begin(), from->end(), std::back_inserter(parts_));
     }
@@ -182,7 +196,8 @@ std::optional<CudnnPlan> CudnnGraph::first_that_compiles(const Aim& aim, const C
   return std::nullopt;
 }
 
-void CudnnPlan::run(cudnnHandle_t handle, const std::vector<const void*>& pointers, void* workspace) const {
+void CudnnPlan::run(cudnnHandle_t handle, const std::vector<const void*>& pointers,
+                    void* workspace) const {
   std::vector<std::int64_t> numbers;
   std::vector<const void*> given;
   for (std::size_t tensor = 0; tensor < pointers.size(); ++tensor) {

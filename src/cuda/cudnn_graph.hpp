@@ -12,8 +12,8 @@
 
 #include "cuda/check.hpp"
 
-/// cuDNN's graphs of operations through its back-end C API: what a graph computes is described operation by operation,
-/// and cuDNN finds one fused engine for all of it, or refuses.
+/// cuDNN's graphs of operations through its back-end C API: what a graph computes is described
+/// operation by operation, and cuDNN finds one fused engine for all of it, or refuses.
 namespace pptrain::cuda {
 
 inline bool succeeded(cudnnStatus_t status) { return status == CUDNN_STATUS_SUCCESS; }
@@ -25,11 +25,14 @@ class CudnnDescriptor {
  public:
   explicit CudnnDescriptor(cudnnBackendDescriptorType_t type);
   ~CudnnDescriptor();
-  CudnnDescriptor(CudnnDescriptor&& other) noexcept : handle_(other.handle_) { other.handle_ = nullptr; }
+  CudnnDescriptor(CudnnDescriptor&& other) noexcept : handle_(other.handle_) {
+    other.handle_ = nullptr;
+  }
   CudnnDescriptor& operator=(CudnnDescriptor&&) = delete;
 
   template <class T>
-  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, const std::vector<T>& values) {
+  void set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+           const std::vector<T>& values) {
     const auto count = static_cast<std::int64_t>(values.size());
     PPTRAIN_CHECKED(cudnnBackendSetAttribute, handle_, name, type, count, values.data());
   }
@@ -61,8 +64,8 @@ class CudnnPlan {
  public:
   /// Bytes of device memory that `run` needs as `workspace`.
   std::size_t workspace_bytes() const { return workspace_bytes_; }
-  /// `pointers` by the graph's tensors: memory of the device for those that are `real`, of the host for scalars, null
-  /// for the others.
+  /// `pointers` by the graph's tensors: memory of the device for those that are `real`, of the host
+  /// for scalars, null for the others.
   void run(cudnnHandle_t handle, const std::vector<const void*>& pointers, void* workspace) const;
 
  private:
@@ -86,30 +89,35 @@ class CudnnGraph {
   std::size_t num_tensors() const { return num_tensors_; }
 
   /// y = mode(x), mode(x, b), or of GEN_INDEX the number along `axis`.
-  void pointwise(cudnnPointwiseMode_t mode, CudnnTensor y, CudnnTensor x, std::optional<CudnnTensor> b = {},
-                 std::optional<CudnnTensor> mask = {}, cudnnDataType_t compute = CUDNN_DATA_FLOAT,
-                 std::int64_t axis = -1);
-  /// Over the axes of y that have one element, and over neighbours of an axis that is shorter than that of x.
+  void pointwise(cudnnPointwiseMode_t mode, CudnnTensor y, CudnnTensor x,
+                 std::optional<CudnnTensor> b = {}, std::optional<CudnnTensor> mask = {},
+                 cudnnDataType_t compute = CUDNN_DATA_FLOAT, std::int64_t axis = -1);
+  /// Over the axes of y that have one element, and over neighbours of an axis that is shorter than
+  /// that of x.
   void reduce(cudnnReduceTensorOp_t operation, CudnnTensor y, CudnnTensor x);
-  /// c = a b, of the last two axes; b's second axis may be shorter than the others', which then share its parts.
+  /// c = a b, of the last two axes; b's second axis may be shorter than the others', which then
+  /// share its parts.
   void multiply(CudnnTensor c, CudnnTensor a, CudnnTensor b);
   /// The same elements under other sizes and strides.
   void reshape(CudnnTensor y, CudnnTensor x);
 
-  /// Compiled by the first engine of the heuristic's that takes it; or nothing, and why not. The graph is used up.
+  /// Compiled by the first engine of the heuristic's that takes it; or nothing, and why not. The
+  /// graph is used up.
   std::optional<CudnnPlan> build(cudnnHandle_t handle, std::string& why_not);
   /// The same for a GPU that need not be here, of which cuDNN is told the properties.
   std::optional<CudnnPlan> build_for(const CudnnDescriptor& device, std::string& why_not);
 
  private:
-  CudnnTensor add(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides, bool is_virtual,
-                  bool is_scalar);
+  CudnnTensor add(cudnnDataType_t type, const CudnnFour& sizes, const CudnnFour& strides,
+                  bool is_virtual, bool is_scalar);
   std::optional<CudnnPlan> refused(cudnnStatus_t status, const char* what, std::string& why_not);
-  /// `aim(part, name of its handle, name of its device)` says to the graph, heuristic and plan what they are for.
+  /// `aim(part, name of its handle, name of its device)` says to the graph, heuristic and plan what
+  /// they are for.
   template <class Aim>
   std::optional<CudnnPlan> build_with(const Aim& aim, std::string& why_not);
   template <class Aim>
-  std::optional<CudnnPlan> first_that_compiles(const Aim& aim, const CudnnDescriptor& heuristic, std::string& why_not);
+  std::optional<CudnnPlan> first_that_compiles(const Aim& aim, const CudnnDescriptor& heuristic,
+                                               std::string& why_not);
 
   std::vector<CudnnDescriptor> tensors_, operations_, parts_;
   std::size_t num_tensors_ = 0;

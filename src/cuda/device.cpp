@@ -32,7 +32,9 @@ bool is_pinned(const void* pointer) {
 }
 
 char* bytes_from(void* block, std::size_t offset) { return static_cast<char*>(block) + offset; }
-const char* bytes_from(const void* block, std::size_t offset) { return static_cast<const char*>(block) + offset; }
+const char* bytes_from(const void* block, std::size_t offset) {
+  return static_cast<const char*>(block) + offset;
+}
 
 }  // namespace
 
@@ -60,7 +62,8 @@ void* CudaDevice::allocate(std::size_t bytes) {
     (void)cudaGetLastError();  // the arena deals with it
     return nullptr;
   }
-  if (status != cudaSuccess) cuda::fail_call("cudaMalloc", "size", cuda::values_text(size), cuda::status_text(status));
+  if (status != cudaSuccess)
+    cuda::fail_call("cudaMalloc", "size", cuda::values_text(size), cuda::status_text(status));
   return block;
 }
 
@@ -71,7 +74,9 @@ void CudaDevice::free(void* block) {
 
 void CudaDevice::fill(void* block, unsigned char byte, std::size_t bytes) {
   if (bytes == 0) return;
-  const auto fill_now = [=](cudaStream_t stream) { PPTRAIN_CUDA(cudaMemsetAsync, block, byte, bytes, stream); };
+  const auto fill_now = [=](cudaStream_t stream) {
+    PPTRAIN_CUDA(cudaMemsetAsync, block, byte, bytes, stream);
+  };
   compute_.call(&fill_call, fill_now, block, byte, bytes);
 }
 
@@ -84,7 +89,8 @@ void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
 }
 
 Buffer CudaDevice::staging_block(std::size_t bytes) {
-  while (!uploads_.empty() && (upload_bytes_ + bytes > most_upload_bytes || uploads_.front().copied->has_ended())) {
+  while (!uploads_.empty() &&
+         (upload_bytes_ + bytes > most_upload_bytes || uploads_.front().copied->has_ended())) {
     uploads_.front().copied->wait();
     upload_bytes_ -= uploads_.front().block.bytes();
     uploads_.pop_front();
@@ -97,7 +103,8 @@ void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
     const std::size_t piece = std::min(piece_bytes, bytes - done);
     Buffer block = staging_block(piece);
     std::memcpy(block.data(), bytes_from(from, done), piece);
-    PPTRAIN_CUDA(cudaMemcpyAsync, bytes_from(to, done), block.data(), piece, cudaMemcpyHostToDevice, compute_.handle());
+    PPTRAIN_CUDA(cudaMemcpyAsync, bytes_from(to, done), block.data(), piece, cudaMemcpyHostToDevice,
+                 compute_.handle());
     uploads_.push_back({std::move(block), record(compute_.handle())});
     upload_bytes_ += piece;
     done += piece;
@@ -106,7 +113,8 @@ void CudaDevice::upload(void* to, const void* from, std::size_t bytes) {
 
 CudaDevice::Staged CudaDevice::download_piece(const void* from, std::size_t bytes) {
   Buffer block(staging_, bytes);
-  PPTRAIN_CUDA(cudaMemcpyAsync, block.data(), from, bytes, cudaMemcpyDeviceToHost, compute_.handle());
+  PPTRAIN_CUDA(cudaMemcpyAsync, block.data(), from, bytes, cudaMemcpyDeviceToHost,
+               compute_.handle());
   return {std::move(block), record(compute_.handle())};
 }
 
@@ -149,12 +157,15 @@ DeviceWorkPtr CudaDevice::start_upload(void* to, const void* from, std::size_t b
 
 DeviceWorkPtr CudaDevice::start_fetch(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0 || !is_pinned(from)) return start_upload(to, from, bytes);
-  for (const cudaStream_t before : {compute_.handle(), downloads_}) record(before)->precede(fetches_);
+  for (const cudaStream_t before : {compute_.handle(), downloads_})
+    record(before)->precede(fetches_);
   PPTRAIN_CUDA(cudaMemcpyAsync, to, from, bytes, cudaMemcpyHostToDevice, fetches_);
   return record(fetches_);
 }
 
-void CudaDevice::follow(DeviceWork& work) { dynamic_cast<CudaWork&>(work).precede(compute_.handle()); }
+void CudaDevice::follow(DeviceWork& work) {
+  dynamic_cast<CudaWork&>(work).precede(compute_.handle());
+}
 
 void CudaDevice::synchronize() {
   for (const cudaStream_t stream : {compute_.handle(), downloads_, fetches_})

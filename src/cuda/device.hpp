@@ -12,12 +12,12 @@
 
 namespace pptrain {
 
-/// One GPU. Its order is that of the *compute stream*; downloads and fetches, which go on beside it, have a stream
-/// each.
+/// One GPU. Its order is that of the *compute stream*; downloads and fetches, which go on beside
+/// it, have a stream each.
 ///
-/// Memory comes from cudaMalloc and is cached by an `Arena`: unlike that of cudaMallocAsync it can be registered with
-/// NCCL, a GPU-aware MPI and other processes, and a steady iteration allocates none. One thread uses it, for which its
-/// GPU is the current one.
+/// Memory comes from cudaMalloc and is cached by an `Arena`: unlike that of cudaMallocAsync it can
+/// be registered with NCCL, a GPU-aware MPI and other processes, and a steady iteration allocates
+/// none. One thread uses it, for which its GPU is the current one.
 class CudaDevice final : public Device {
  public:
   /// The GPU of this number among those that the process sees; becomes the thread's current one.
@@ -54,7 +54,9 @@ class CudaDevice final : public Device {
   DeviceWorkPtr start_fetch(void* to, const void* from, std::size_t bytes) override;
   void follow(DeviceWork& work) override;
   DeviceWorkPtr work_so_far() override { return record(compute_.handle()); }
-  DeviceMomentPtr moment() override { return std::make_unique<CudaMoment>(timed_events_, compute_.handle()); }
+  DeviceMomentPtr moment() override {
+    return std::make_unique<CudaMoment>(timed_events_, compute_.handle());
+  }
   void synchronize() override;
   void begin_range(const std::string& name) override { ranges_.begin(name); }
   void end_range() override { ranges_.end(); }

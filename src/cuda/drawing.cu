@@ -1,4 +1,5 @@
-// What draws images: larger feature maps, their pixels in other orders, and how far they are from what they should be.
+// What draws images: larger feature maps, their pixels in other orders, and how far they are from
+// what they should be.
 #include <cmath>
 
 #include "cuda/feature_maps.hpp"
@@ -18,7 +19,8 @@ namespace {
 /// Height and width of a map, for device code.
 struct Side {
   int height, width;
-  explicit Side(const MapSize& map) : height(static_cast<int>(map.height)), width(static_cast<int>(map.width)) {}
+  explicit Side(const MapSize& map)
+      : height(static_cast<int>(map.height)), width(static_cast<int>(map.width)) {}
   PPTRAIN_FUNCTION std::size_t pixels() const { return static_cast<std::size_t>(height) * width; }
 };
 
@@ -30,12 +32,14 @@ struct EnlargeCubic {
   PPTRAIN_FUNCTION void operator()(std::size_t row, std::size_t channel) const {
     const std::size_t sample = row / (4 * map.pixels());
     const int pixel = static_cast<int>(row % (4 * map.pixels()));
-    const CubicTaps rows(pixel / (2 * map.width), map.height), columns(pixel % (2 * map.width), map.width);
+    const CubicTaps rows(pixel / (2 * map.width), map.height),
+        columns(pixel % (2 * map.width), map.width);
     float sum = 0;
     for (int r = 0; r < 4; ++r) {
       for (int c = 0; c < 4; ++c) {
         const std::size_t from =
-            sample * map.pixels() + static_cast<std::size_t>(rows.pixel[r] * map.width + columns.pixel[c]);
+            sample * map.pixels() +
+            static_cast<std::size_t>(rows.pixel[r] * map.width + columns.pixel[c]);
         sum += rows.weight[r] * columns.weight[c] * x.row(from)[channel];
       }
     }
@@ -43,8 +47,8 @@ struct EnlargeCubic {
   }
 };
 
-/// A pixel is read by those of the larger map that are at most so many from twice its place, and a few more at the
-/// edges.
+/// A pixel is read by those of the larger map that are at most so many from twice its place, and a
+/// few more at the edges.
 struct EnlargeCubicBackward {
   Side map;
   Rows<const float> dy;
@@ -53,17 +57,21 @@ struct EnlargeCubicBackward {
   PPTRAIN_FUNCTION void operator()(std::size_t row, std::size_t channel) const {
     constexpr int reach = 6;
     const std::size_t sample = row / map.pixels();
-    const int pixel = static_cast<int>(row % map.pixels()), own_row = pixel / map.width, own_column = pixel % map.width;
+    const int pixel = static_cast<int>(row % map.pixels()), own_row = pixel / map.width,
+              own_column = pixel % map.width;
     float sum = 0;
     for (int i = first(2 * own_row - reach); i < 2 * map.height && i <= 2 * own_row + reach; ++i) {
       const CubicTaps rows(i, map.height);
-      for (int j = first(2 * own_column - reach); j < 2 * map.width && j <= 2 * own_column + reach; ++j) {
+      for (int j = first(2 * own_column - reach); j < 2 * map.width && j <= 2 * own_column + reach;
+           ++j) {
         const CubicTaps columns(j, map.width);
-        const std::size_t to = sample * 4 * map.pixels() + static_cast<std::size_t>(i * 2 * map.width + j);
+        const std::size_t to =
+            sample * 4 * map.pixels() + static_cast<std::size_t>(i * 2 * map.width + j);
         for (int r = 0; r < 4; ++r) {
           if (rows.pixel[r] != own_row) continue;
           for (int c = 0; c < 4; ++c) {
-            if (columns.pixel[c] == own_column) sum += rows.weight[r] * columns.weight[c] * dy.row(to)[channel];
+            if (columns.pixel[c] == own_column)
+              sum += rows.weight[r] * columns.weight[c] * dy.row(to)[channel];
           }
         }
       }
@@ -84,8 +92,10 @@ struct Shuffle {
   PPTRAIN_FUNCTION void operator()(std::size_t row, std::size_t channel) const {
     const std::size_t sample = row / map.pixels();
     const int pixel = static_cast<int>(row % map.pixels()), part = static_cast<int>(channel % 4);
-    const int to = (2 * (pixel / map.width) + part / 2) * 2 * map.width + 2 * (pixel % map.width) + part % 2;
-    float& of_large = large.row(sample * 4 * map.pixels() + static_cast<std::size_t>(to))[channel / 4];
+    const int to =
+        (2 * (pixel / map.width) + part / 2) * 2 * map.width + 2 * (pixel % map.width) + part % 2;
+    float& of_large =
+        large.row(sample * 4 * map.pixels() + static_cast<std::size_t>(to))[channel / 4];
     float& of_small = small.row(row)[channel];
     if (back) {
       of_small = of_large;
@@ -104,10 +114,12 @@ struct OrderTiles {
 
   PPTRAIN_FUNCTION void operator()(std::size_t row, std::size_t channel) const {
     const std::size_t first = row / map.pixels() * map.pixels();
-    const int pixel = static_cast<int>(row % map.pixels()), at_row = pixel / map.width, at_column = pixel % map.width;
+    const int pixel = static_cast<int>(row % map.pixels()), at_row = pixel / map.width,
+              at_column = pixel % map.width;
     const int tile = at_row / side * (map.width / side) + at_column / side;
     const std::size_t in_tiles =
-        first + static_cast<std::size_t>(tile * side * side + at_row % side * side + at_column % side);
+        first +
+        static_cast<std::size_t>(tile * side * side + at_row % side * side + at_column % side);
     y.row(back ? row : in_tiles)[channel] = x.row(back ? in_tiles : row)[channel];
   }
 };
@@ -124,12 +136,15 @@ struct SquareLossGradient {
   float* x;
   const float* goal;
   float factor;
-  PPTRAIN_FUNCTION void operator()(std::size_t, std::size_t i) const { x[i] = 2.0f * factor * (x[i] - goal[i]); }
+  PPTRAIN_FUNCTION void operator()(std::size_t, std::size_t i) const {
+    x[i] = 2.0f * factor * (x[i] - goal[i]);
+  }
 };
 
 }  // namespace
 
-void CudaFeatureMaps::enlarge(EnlargeKind kind, const MapSize& map, const Matrix& x, const Matrix& y) {
+void CudaFeatureMaps::enlarge(EnlargeKind kind, const MapSize& map, const Matrix& x,
+                              const Matrix& y) {
   if (kind == EnlargeKind::shuffle) {
     launch_numbers(device_.stream(), x.rows, x.columns,
                    Shuffle{Side(map), write_rows<float>(x), write_rows<float>(y), false});
@@ -139,7 +154,8 @@ void CudaFeatureMaps::enlarge(EnlargeKind kind, const MapSize& map, const Matrix
   }
 }
 
-void CudaFeatureMaps::enlarge_backward(EnlargeKind kind, const MapSize& map, const Matrix& dy, const Matrix& dx) {
+void CudaFeatureMaps::enlarge_backward(EnlargeKind kind, const MapSize& map, const Matrix& dy,
+                                       const Matrix& dx) {
   if (kind == EnlargeKind::shuffle) {
     launch_numbers(device_.stream(), dx.rows, dx.columns,
                    Shuffle{Side(map), write_rows<float>(dx), write_rows<float>(dy), true});
@@ -149,9 +165,11 @@ void CudaFeatureMaps::enlarge_backward(EnlargeKind kind, const MapSize& map, con
   }
 }
 
-void CudaFeatureMaps::order_tiles(const MapSize& map, std::int64_t side, const Matrix& x, const Matrix& y, bool back) {
+void CudaFeatureMaps::order_tiles(const MapSize& map, std::int64_t side, const Matrix& x,
+                                  const Matrix& y, bool back) {
   launch_numbers(device_.stream(), x.rows, x.columns,
-                 OrderTiles{Side(map), static_cast<int>(side), read_rows<float>(x), write_rows<float>(y), back});
+                 OrderTiles{Side(map), static_cast<int>(side), read_rows<float>(x),
+                            write_rows<float>(y), back});
 }
 
 void CudaFeatureMaps::square_loss(const Matrix& x, const float* goal, double factor, double* loss) {

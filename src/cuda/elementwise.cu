@@ -50,7 +50,8 @@ struct ResidualAddPacks {
     const Pack<float, N> a(x.row(row) + c), b(y.row(row) + c);
     Pack<float, N> sum, offset;
     if (bias != nullptr) offset = Pack<float, N>(bias + c);
-    bodies::ResidualAdd{{a.values}, {b.values}, bias != nullptr ? offset.values : nullptr, {sum.values}, N}(
+    bodies::ResidualAdd{
+        {a.values}, {b.values}, bias != nullptr ? offset.values : nullptr, {sum.values}, N}(
         PackTeam<N>(), 0);
     sum.store(out.row(row) + c);
   }
@@ -86,9 +87,11 @@ void CudaKernels::dropout(float* x, std::size_t n, const DropoutMask& mask) {
 
 void CudaKernels::fill_zero(float* x, std::size_t n) { device_.fill(x, 0, n * sizeof(float)); }
 
-void CudaKernels::residual_add(const Matrix& x, const Matrix& y, const float* bias, const Matrix& out) {
-  launch_packs<4>(device_.stream(), {x.rows, x.columns}, are_aligned({&x, &y, &out}) && is_aligned(bias),
-                  ResidualAddPacks{read_rows<float>(x), read_rows<float>(y), bias, write_rows<float>(out)});
+void CudaKernels::residual_add(const Matrix& x, const Matrix& y, const float* bias,
+                               const Matrix& out) {
+  launch_packs<4>(
+      device_.stream(), {x.rows, x.columns}, are_aligned({&x, &y, &out}) && is_aligned(bias),
+      ResidualAddPacks{read_rows<float>(x), read_rows<float>(y), bias, write_rows<float>(out)});
 }
 
 void CudaKernels::convert(const Matrix& from, const Matrix& to) {

@@ -34,15 +34,18 @@ struct Choices {
   unsigned rows, chosen;
 
   PPTRAIN_FUNCTION unsigned count() const { return rows * chosen; }
-  PPTRAIN_FUNCTION float& number(unsigned i) const { return choice.row(i / chosen)[chosen + i % chosen]; }
+  PPTRAIN_FUNCTION float& number(unsigned i) const {
+    return choice.row(i / chosen)[chosen + i % chosen];
+  }
 };
 
 Choices choices_of(const Matrix& choice) {
-  return {write_rows<float>(choice), static_cast<unsigned>(choice.rows), static_cast<unsigned>(choice.columns / 2)};
+  return {write_rows<float>(choice), static_cast<unsigned>(choice.rows),
+          static_cast<unsigned>(choice.columns / 2)};
 }
 
-/// Whether an expert is full before a choice of a sample: as many of its rows have it as an earlier choice, or are
-/// earlier rows that have it as the same one. A thread per choice counts them.
+/// Whether an expert is full before a choice of a sample: as many of its rows have it as an earlier
+/// choice, or are earlier rows that have it as the same one. A thread per choice counts them.
 struct IsTooMany {
   Choices all;
   unsigned sample, capacity;
@@ -78,13 +81,16 @@ __global__ void count_choices(Choices all, std::int64_t first, std::int32_t* cou
   __shared__ double scratch[warp_size];
   const auto mine = static_cast<float>(first + blockIdx.x);
   double count = 0;
-  for (unsigned i = threadIdx.x; i < all.count(); i += blockDim.x) count += all.number(i) == mine ? 1.0 : 0.0;
+  for (unsigned i = threadIdx.x; i < all.count(); i += blockDim.x)
+    count += all.number(i) == mine ? 1.0 : 0.0;
   count = combine_block(count, 0.0, threadIdx.x, blockDim.x, scratch, Plus());
   if (threadIdx.x == 0) counts[blockIdx.x] = static_cast<std::int32_t>(count);
 }
 
-/// A block per expert gives the rows that have chosen it their places, as many at once as it has threads.
-__global__ void place_choices(Choices all, std::int64_t first, const std::int32_t* begins, std::int32_t* places) {
+/// A block per expert gives the rows that have chosen it their places, as many at once as it has
+/// threads.
+__global__ void place_choices(Choices all, std::int64_t first, const std::int32_t* begins,
+                              std::int32_t* places) {
   __shared__ std::uint8_t is_mine[block_threads];
   const auto mine = static_cast<float>(first + blockIdx.x);
   std::int32_t next = begins[blockIdx.x];
@@ -104,7 +110,8 @@ __global__ void place_choices(Choices all, std::int64_t first, const std::int32_
   }
 }
 
-/// A block per expert: how many have wanted it, and the sum of its softmax, each thread some rows in order.
+/// A block per expert: how many have wanted it, and the sum of its softmax, each thread some rows
+/// in order.
 __global__ void sum_expert(Choices all, Rows<const float> logits, unsigned experts, double* sums) {
   __shared__ double scratch[warp_size];
   const unsigned mine = blockIdx.x;
@@ -126,64 +133,70 @@ __global__ void sum_expert(Choices all, Rows<const float> logits, unsigned exper
 
 void CudaExperts::choose(const Matrix& logits, bool normalised, const Matrix& choice) {
   launch_each(device_.stream(), logits.rows,
-              bodies::ChooseExperts{read_rows<float>(logits), write_rows<float>(choice), logits.columns,
-                                    choice.columns / 2, normalised});
+              bodies::ChooseExperts{read_rows<float>(logits), write_rows<float>(choice),
+                                    logits.columns, choice.columns / 2, normalised});
 }
 
-void CudaExperts::limit(std::size_t experts, std::size_t sample, std::size_t capacity, const Matrix& choice) {
+void CudaExperts::limit(std::size_t experts, std::size_t sample, std::size_t capacity,
+                        const Matrix& choice) {
   const Choices all = choices_of(choice);
   auto* too_many = scratch_.take<std::uint8_t>(all.count());
-  launch_each(device_.stream(), all.count(),
-              IsTooMany{all, static_cast<unsigned>(sample), static_cast<unsigned>(capacity), too_many});
+  launch_each(
+      device_.stream(), all.count(),
+      IsTooMany{all, static_cast<unsigned>(sample), static_cast<unsigned>(capacity), too_many});
   launch_each(device_.stream(), all.count(), LeaveOut{all, too_many, static_cast<float>(experts)});
 }
 
-void CudaExperts::choose_backward(const Matrix& logits, const Matrix& choice, bool normalised, const Matrix& dchoice,
-                                  const Matrix& dlogits) {
-  launch_each(
-      device_.stream(), logits.rows,
-      bodies::ChooseExpertsBackward{read_rows<float>(logits), read_rows<float>(choice), read_rows<float>(dchoice),
-                                    write_rows<float>(dlogits), logits.columns, choice.columns / 2, normalised});
+void CudaExperts::choose_backward(const Matrix& logits, const Matrix& choice, bool normalised,
+                                  const Matrix& dchoice, const Matrix& dlogits) {
+  launch_each(device_.stream(), logits.rows,
+              bodies::ChooseExpertsBackward{read_rows<float>(logits), read_rows<float>(choice),
+                                            read_rows<float>(dchoice), write_rows<float>(dlogits),
+                                            logits.columns, choice.columns / 2, normalised});
 }
 
 void CudaExperts::sum(const Matrix& logits, const Matrix& choice, double* sums) {
   const auto experts = static_cast<unsigned>(logits.columns);
-  launch(device_.stream(), experts, block_threads, 0, sum_expert, choices_of(choice), read_rows<float>(logits), experts,
-         sums);
+  launch(device_.stream(), experts, block_threads, 0, sum_expert, choices_of(choice),
+         read_rows<float>(logits), experts, sums);
 }
 
-void CudaExperts::weighted_softmax_gradient(const Matrix& logits, const float* weights, double factor,
-                                            const Matrix& dlogits) {
+void CudaExperts::weighted_softmax_gradient(const Matrix& logits, const float* weights,
+                                            double factor, const Matrix& dlogits) {
   launch_each(device_.stream(), logits.rows,
-              bodies::WeightedSoftmaxGradient{read_rows<float>(logits), weights, factor, write_rows<float>(dlogits),
-                                              logits.columns});
+              bodies::WeightedSoftmaxGradient{read_rows<float>(logits), weights, factor,
+                                              write_rows<float>(dlogits), logits.columns});
 }
 
-void CudaExperts::count(const Matrix& choice, std::int64_t first, std::size_t experts, std::int32_t* counts) {
+void CudaExperts::count(const Matrix& choice, std::int64_t first, std::size_t experts,
+                        std::int32_t* counts) {
   if (experts == 0) return;
-  launch(device_.stream(), static_cast<unsigned>(experts), block_threads, 0, count_choices, choices_of(choice), first,
-         counts);
+  launch(device_.stream(), static_cast<unsigned>(experts), block_threads, 0, count_choices,
+         choices_of(choice), first, counts);
 }
 
-void CudaExperts::place(const Matrix& choice, std::int64_t first, std::size_t experts, const std::int32_t* begins,
-                        std::int32_t* places) {
-  device_.fill(places, 0xff, choice.rows * (choice.columns / 2) * sizeof(std::int32_t));  // all are -1
+void CudaExperts::place(const Matrix& choice, std::int64_t first, std::size_t experts,
+                        const std::int32_t* begins, std::int32_t* places) {
+  device_.fill(places, 0xff, choice.rows * (choice.columns / 2) * sizeof(std::int32_t));  // all are
+                                                                                          // -1
   if (experts == 0) return;
-  launch(device_.stream(), static_cast<unsigned>(experts), block_threads, 0, place_choices, choices_of(choice), first,
-         begins, places);
+  launch(device_.stream(), static_cast<unsigned>(experts), block_threads, 0, place_choices,
+         choices_of(choice), first, begins, places);
 }
 
 void CudaExperts::dispatch(const ExpertPlaces& places, const Matrix& x, const Matrix& out) {
   with_type(x.type, [&](auto element) {
     using T = decltype(element);
     launch_rows(device_.stream(), places.rows, x.columns,
-                bodies::DispatchRow<T>{places.data, places.chosen, read_rows<T>(x), write_rows<T>(out), x.columns});
+                bodies::DispatchRow<T>{places.data, places.chosen, read_rows<T>(x),
+                                       write_rows<T>(out), x.columns});
   });
 }
 
 void CudaExperts::combine(const ExpertPlaces& places, const Matrix& x, const Matrix& out) {
   launch_rows(device_.stream(), places.rows, out.columns,
-              bodies::CombineRow{places.data, places.chosen, read_rows<float>(x), write_rows<float>(out), out.columns});
+              bodies::CombineRow{places.data, places.chosen, read_rows<float>(x),
+                                 write_rows<float>(out), out.columns});
 }
 
 void CudaExperts::take_weights(const ExpertPlaces& places, const Matrix& choice, float* weights) {
@@ -191,15 +204,18 @@ void CudaExperts::take_weights(const ExpertPlaces& places, const Matrix& choice,
               bodies::TakeWeights{places.data, places.chosen, read_rows<float>(choice), weights});
 }
 
-void CudaExperts::give_weights(const ExpertPlaces& places, const float* of_places, const Matrix& dchoice) {
+void CudaExperts::give_weights(const ExpertPlaces& places, const float* of_places,
+                               const Matrix& dchoice) {
   launch_each(device_.stream(), places.rows,
-              bodies::GiveWeights{places.data, places.chosen, of_places, write_rows<float>(dchoice), dchoice.columns});
+              bodies::GiveWeights{places.data, places.chosen, of_places, write_rows<float>(dchoice),
+                                  dchoice.columns});
 }
 
-void CudaExperts::pack_choices(const ExpertPlaces& places, const Matrix& choice, float sender, const Matrix& packed) {
-  launch_each(
-      device_.stream(), places.rows,
-      bodies::PackChoices{places.data, places.chosen, read_rows<float>(choice), sender, write_rows<float>(packed)});
+void CudaExperts::pack_choices(const ExpertPlaces& places, const Matrix& choice, float sender,
+                               const Matrix& packed) {
+  launch_each(device_.stream(), places.rows,
+              bodies::PackChoices{places.data, places.chosen, read_rows<float>(choice), sender,
+                                  write_rows<float>(packed)});
 }
 
 void CudaExperts::weigh(const Matrix& x, const float* weights, const Matrix& out) {
@@ -222,8 +238,10 @@ void CudaExperts::sigmoid(const Matrix& logits, float* weights) {
   launch_each(device_.stream(), logits.rows, bodies::Sigmoid{read_rows<float>(logits), weights});
 }
 
-void CudaExperts::sigmoid_backward(const float* dweights, const float* weights, const Matrix& dlogits) {
-  launch_each(device_.stream(), dlogits.rows, bodies::SigmoidBackward{dweights, weights, write_rows<float>(dlogits)});
+void CudaExperts::sigmoid_backward(const float* dweights, const float* weights,
+                                   const Matrix& dlogits) {
+  launch_each(device_.stream(), dlogits.rows,
+              bodies::SigmoidBackward{dweights, weights, write_rows<float>(dlogits)});
 }
 
 }  // namespace pptrain

@@ -6,16 +6,17 @@
 #include "cuda/compute_stream.hpp"
 #include "tensor/tensor.hpp"
 
-/// Attention by kernels of our own, for every form, type and GPU (Dao, FlashAttention-2, arXiv:2307.08691): a
-/// block holds a tile of queries or of keys, the scores exist a tile at a time. Sums are fp32, in a fixed order,
-/// without atomic additions. C++17.
+/// Attention by kernels of our own, for every form, type and GPU (Dao, FlashAttention-2,
+/// arXiv:2307.08691): a block holds a tile of queries or of keys, the scores exist a tile at a
+/// time. Sums are fp32, in a fixed order, without atomic additions. C++17.
 namespace pptrain::cuda {
 
 struct FlashShape {
   std::size_t samples, length, heads, head_size;
   std::size_t key_heads, group, first;  ///< query head j uses key head (first + j) / group
   std::size_t window;                   ///< position t sees (t - window, t]; 0: all up to t
-  const std::int32_t* document_begin;   ///< (samples, length), AttentionForm's; null: attention crosses documents
+  const std::int32_t* document_begin;   ///< (samples, length), AttentionForm's; null: attention
+                                        ///< crosses documents
   float scale, cap;                     ///< AttentionForm's
   bool causal;                          ///< false: every position sees all
   std::size_t keys;                     ///< positions of a sample's keys
@@ -26,21 +27,26 @@ struct FlashShape {
   PPTRAIN_FUNCTION std::size_t distances() const { return length + keys - 1; }
 };
 
-/// The largest head whose tiles every GPU's shared memory holds, the smaller ones where it has 64 KiB.
+/// The largest head whose tiles every GPU's shared memory holds, the smaller ones where it has 64
+/// KiB.
 constexpr std::size_t most_head_size = 256;
 
-/// q, out (R, heads * head_size); k, v (K, key_heads * head_size); log_sum (samples, heads, length).
-void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
-                   const Matrix& out, float* log_sum);
-/// dq, dk and dv, of the sizes of q, k and v; delta, of log_sum's size, is scratch. `diagonals`: scratch of
-/// `diagonal_sums` floats, all 0, where the gradient of a bias is wanted, else null.
-void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
-                    const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk,
-                    const Matrix& dv, float* delta, float* diagonals);
+/// q, out (R, heads * head_size); k, v (K, key_heads * head_size); log_sum (samples, heads,
+/// length).
+void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k,
+                   const Matrix& v, const Matrix& out, float* log_sum);
+/// dq, dk and dv, of the sizes of q, k and v; delta, of log_sum's size, is scratch. `diagonals`:
+/// scratch of `diagonal_sums` floats, all 0, where the gradient of a bias is wanted, else null.
+void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q,
+                    const Matrix& k, const Matrix& v, const Matrix& out, const float* log_sum,
+                    const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
+                    float* delta, float* diagonals);
 
 /// Floats in which tiles of queries leave the gradient of their bias.
 std::size_t diagonal_sums(const FlashShape& shape);
-/// Adds what `flash_backward` has left in `diagonals` to the gradient of the bias, (heads, distances()).
-void add_bias_gradient(ComputeStream& stream, const FlashShape& shape, const float* diagonals, float* bias_gradient);
+/// Adds what `flash_backward` has left in `diagonals` to the gradient of the bias, (heads,
+/// distances()).
+void add_bias_gradient(ComputeStream& stream, const FlashShape& shape, const float* diagonals,
+                       float* bias_gradient);
 
 }  // namespace pptrain::cuda

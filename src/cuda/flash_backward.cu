@@ -7,13 +7,13 @@ namespace {
 using kernels::fast_exp;
 using kernels::Rows;
 
-/// Gradient of one product of query and key: p (dp - delta) scale with p = exp(score - log_sum), dp = dout value, times
-/// the derivative of the score.
+/// Gradient of one product of query and key: p (dp - delta) scale with p = exp(score - log_sum), dp
+/// = dout value, times the derivative of the score.
 struct ScoreGradient {
   float probability, gradient;
 
-  __device__ ScoreGradient(kernels::ValueWithDerivative score, float dprobability, float scale, float log_sum,
-                           float delta)
+  __device__ ScoreGradient(kernels::ValueWithDerivative score, float dprobability, float scale,
+                           float log_sum, float delta)
       : probability(fast_exp(score.value - log_sum)),
         gradient(probability * (dprobability - delta) * scale * score.derivative) {}
 };
@@ -28,11 +28,13 @@ struct FlashGradients {
   float* diagonals;  ///< may be null
 };
 
-/// The gradient of a bias lies on the diagonals of the scores. A tile of queries sums up those that it meets, key minus
-/// query counted from its last query and the sample's first key on, apart from other tiles.
+/// The gradient of a bias lies on the diagonals of the scores. A tile of queries sums up those that
+/// it meets, key minus query counted from its last query and the sample's first key on, apart from
+/// other tiles.
 template <class Tile>
 __device__ float* diagonals_of_tile(const FlashShape& s, const FlashPlace& at, float* all) {
-  const std::size_t number = (at.sample * s.heads + at.head) * Tile::tiles_of(s.length) + at.first / Tile::tile;
+  const std::size_t number =
+      (at.sample * s.heads + at.head) * Tile::tiles_of(s.length) + at.first / Tile::tile;
   return all + number * width_of_diagonals<Tile>(s);
 }
 
@@ -57,10 +59,13 @@ __global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
   const auto at = FlashPlace::of<Tile>(s.length, s.heads, true);
   const std::size_t key_head = (s.first + at.head) / s.group;
   const std::size_t size = Tile::tile * row_stride(s), query = at.first + at.row;
-  const std::size_t begin = first_seen(s, at.sample, query), num_keys = keys_of_sample(s, at.sample);
-  float *queries = shared_floats(), *gradients = queries + size, *keys = gradients + size, *values = keys + size;
+  const std::size_t begin = first_seen(s, at.sample, query),
+                    num_keys = keys_of_sample(s, at.sample);
+  float *queries = shared_floats(), *gradients = queries + size, *keys = gradients + size,
+        *values = keys + size;
   float *all_scores = values + size, *scores = all_scores + at.row * Tile::score_stride;
-  const float *own = queries + at.row * row_stride(s), *own_gradient = gradients + at.row * row_stride(s);
+  const float *own = queries + at.row * row_stride(s),
+              *own_gradient = gradients + at.row * row_stride(s);
   load_tile<Tile>(s, at.of_queries(s, g.q, at.head), s.length, at.first, queries);
   load_tile<Tile>(s, at.of_queries(s, g.dout, at.head), s.length, at.first, gradients);
   sync_block();
@@ -75,7 +80,8 @@ __global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
   shift = combine_row(shift, Plus());
   RowSums<Tile> sums;
   const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
-  for (std::size_t first = first_tile; first < end_of_keys(s, num_keys, at.first); first += Tile::tile) {
+  for (std::size_t first = first_tile; first < end_of_keys(s, num_keys, at.first);
+       first += Tile::tile) {
     const unsigned visible = visible_keys<Tile>(s, num_keys, query, first);
     const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();
@@ -85,12 +91,15 @@ __global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
     for (unsigned j = at.lane; j < Tile::tile; j += lanes) {
       scores[j] = 0;  // diagonals pass through keys that the query does not see
       if (j < hidden || j >= visible) continue;
-      const auto score = score_of(s, dot(own, keys + j * row_stride(s), s.head_size), at.head, query, first + j);
-      scores[j] = ScoreGradient(score, dot(own_gradient, values + j * row_stride(s), s.head_size), s.scale, log, shift)
+      const auto score =
+          score_of(s, dot(own, keys + j * row_stride(s), s.head_size), at.head, query, first + j);
+      scores[j] = ScoreGradient(score, dot(own_gradient, values + j * row_stride(s), s.head_size),
+                                s.scale, log, shift)
                       .gradient;
     }
     sync_warp();
-    for (unsigned j = hidden; j < visible; ++j) sums.add(scores[j], keys + j * row_stride(s), at.lane, s.head_size);
+    for (unsigned j = hidden; j < visible; ++j)
+      sums.add(scores[j], keys + j * row_stride(s), at.lane, s.head_size);
     if (g.diagonals != nullptr) {
       sync_block();
       add_diagonals<Tile>(all_scores, first, diagonals_of_tile<Tile>(s, at, g.diagonals));
@@ -104,7 +113,8 @@ __global__ void query_gradients(FlashShape s, FlashGradients<T> g) {
 /// A thread adds one distance of one head up, sample by sample and tile by tile.
 template <class Tile>
 __global__ void sum_diagonals(FlashShape s, const float* diagonals, float* bias_gradient) {
-  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x, head = blockIdx.y;
+  const std::size_t column = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x,
+                    head = blockIdx.y;
   if (column >= s.distances()) return;
   const std::size_t tiles = Tile::tiles_of(s.length), width = width_of_diagonals<Tile>(s);
   float sum = 0;
@@ -126,21 +136,24 @@ struct KeyTile {
   const float *own, *own_value;
   RowSums<Tile> key_sums, value_sums;
 
-  /// The queries [first, first + tile) of a head, of which those in [begin, end) see the thread's key.
+  /// The queries [first, first + tile) of a head, of which those in [begin, end) see the thread's
+  /// key.
   template <class T>
-  __device__ void add_queries(const FlashShape& s, const FlashPlace& at, const FlashGradients<T>& g, std::size_t head,
-                              std::size_t first, unsigned begin, unsigned end) {
-    const float *log = g.log_sum + at.sums(s, head) + first, *shift = g.delta + at.sums(s, head) + first;
+  __device__ void add_queries(const FlashShape& s, const FlashPlace& at, const FlashGradients<T>& g,
+                              std::size_t head, std::size_t first, unsigned begin, unsigned end) {
+    const float *log = g.log_sum + at.sums(s, head) + first,
+                *shift = g.delta + at.sums(s, head) + first;
     sync_block();
     load_tile<Tile>(s, at.of_queries(s, g.q, head), s.length, first, queries);
     load_tile<Tile>(s, at.of_queries(s, g.dout, head), s.length, first, gradients);
     sync_block();
     for (unsigned i = at.lane; i < end; i += lanes) {
       if (i < begin) continue;
-      const auto score =
-          score_of(s, dot(own, queries + i * row_stride(s), s.head_size), head, first + i, at.first + at.row);
-      const ScoreGradient of_score(score, dot(own_value, gradients + i * row_stride(s), s.head_size), s.scale, log[i],
-                                   shift[i]);
+      const auto score = score_of(s, dot(own, queries + i * row_stride(s), s.head_size), head,
+                                  first + i, at.first + at.row);
+      const ScoreGradient of_score(score,
+                                   dot(own_value, gradients + i * row_stride(s), s.head_size),
+                                   s.scale, log[i], shift[i]);
       scores[i] = of_score.gradient;
       probabilities[i] = of_score.probability;
     }
@@ -152,12 +165,14 @@ struct KeyTile {
   }
 };
 
-/// dk and dv of a tile of keys, from the queries that see them: head after head of those that share the key head.
+/// dk and dv of a tile of keys, from the queries that see them: head after head of those that share
+/// the key head.
 template <class T, class Tile>
 __global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
   const auto at = FlashPlace::of<Tile>(s.keys, s.key_heads, false);
   const std::size_t size = Tile::tile * row_stride(s), key = at.first + at.row;
-  float *keys = shared_floats(), *values = keys + size, *queries = values + size, *gradients = queries + size;
+  float *keys = shared_floats(), *values = keys + size, *queries = values + size,
+        *gradients = queries + size;
   float* scores = gradients + size + at.row * Tile::score_stride;
   KeyTile<Tile> tile{queries,
                      gradients,
@@ -173,13 +188,15 @@ __global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
   const std::size_t end_of_group = (at.head + 1) * s.group - s.first;
   const std::size_t last_head = end_of_group < s.heads ? end_of_group : s.heads;
   // Queries from these on see no key of the tile, or not the thread's.
-  const std::size_t end_of_tile = end_of_seeing(s, at.sample, s.causal ? at.first + Tile::tile - 1 : at.first);
+  const std::size_t end_of_tile =
+      end_of_seeing(s, at.sample, s.causal ? at.first + Tile::tile - 1 : at.first);
   const std::size_t end_of_key = end_of_seeing(s, at.sample, key);
   for (std::size_t head = first_head; head < last_head; ++head) {
     for (std::size_t first = s.causal ? at.first : 0; first < end_of_tile; first += Tile::tile) {
       const std::size_t last = end_of_key > first ? end_of_key - first : 0;
       const auto begin = static_cast<unsigned>(s.causal && key > first ? key - first : 0);
-      tile.add_queries(s, at, g, head, first, begin, last < Tile::tile ? static_cast<unsigned>(last) : Tile::tile);
+      tile.add_queries(s, at, g, head, first, begin,
+                       last < Tile::tile ? static_cast<unsigned>(last) : Tile::tile);
     }
   }
   if (key >= s.keys) return;
@@ -189,9 +206,10 @@ __global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
 
 }  // namespace
 
-void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
-                    const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq, const Matrix& dk,
-                    const Matrix& dv, float* delta, float* diagonals) {
+void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q,
+                    const Matrix& k, const Matrix& v, const Matrix& out, const float* log_sum,
+                    const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
+                    float* delta, float* diagonals) {
   for_type_and_tile(q.type, shape, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);
@@ -206,8 +224,10 @@ void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix
                                      log_sum,
                                      delta,
                                      diagonals};
-    launch_flash<Tile>(stream, shape, shape.length, shape.heads, 4, 1, query_gradients<T, Tile>, shape, matrices);
-    launch_flash<Tile>(stream, shape, shape.keys, shape.key_heads, 4, 2, key_gradients<T, Tile>, shape, matrices);
+    launch_flash<Tile>(stream, shape, shape.length, shape.heads, 4, 1, query_gradients<T, Tile>,
+                       shape, matrices);
+    launch_flash<Tile>(stream, shape, shape.keys, shape.key_heads, 4, 2, key_gradients<T, Tile>,
+                       shape, matrices);
   });
 }
 
@@ -215,17 +235,21 @@ std::size_t diagonal_sums(const FlashShape& shape) {
   std::size_t floats = 0;
   for_type_and_tile(DType::f32, shape, [&](auto /*element*/, auto tile) {
     using Tile = decltype(tile);
-    floats = shape.samples * shape.heads * Tile::tiles_of(shape.length) * width_of_diagonals<Tile>(shape);
+    floats = shape.samples * shape.heads * Tile::tiles_of(shape.length) *
+             width_of_diagonals<Tile>(shape);
   });
   return floats;
 }
 
-void add_bias_gradient(ComputeStream& stream, const FlashShape& shape, const float* diagonals, float* bias_gradient) {
+void add_bias_gradient(ComputeStream& stream, const FlashShape& shape, const float* diagonals,
+                       float* bias_gradient) {
   constexpr unsigned threads = 256;
   const std::size_t distances = shape.distances();
   for_type_and_tile(DType::f32, shape, [&](auto /*element*/, auto tile) {
     using Tile = decltype(tile);
-    launch(stream, dim3(static_cast<unsigned>((distances + threads - 1) / threads), static_cast<unsigned>(shape.heads)),
+    launch(stream,
+           dim3(static_cast<unsigned>((distances + threads - 1) / threads),
+                static_cast<unsigned>(shape.heads)),
            threads, 0, sum_diagonals<Tile>, shape, diagonals, bias_gradient);
   });
 }

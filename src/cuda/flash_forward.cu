@@ -7,10 +7,11 @@ namespace {
 using kernels::fast_exp;
 using kernels::Rows;
 
-/// A tile of queries against one tile of keys after another; what has been summed up is scaled when a larger score
-/// comes.
+/// A tile of queries against one tile of keys after another; what has been summed up is scaled when
+/// a larger score comes.
 template <class T, class Tile>
-__global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<const T> v, Rows<T> out, float* log_sum) {
+__global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<const T> v,
+                        Rows<T> out, float* log_sum) {
   const auto at = FlashPlace::of<Tile>(s.length, s.heads, true);
   const std::size_t key_head = (s.first + at.head) / s.group;
   float* queries = shared_floats();
@@ -23,8 +24,10 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
   RowSums<Tile> result;
   load_tile<Tile>(s, at.of_queries(s, q, at.head), s.length, at.first, queries);
   const std::size_t first_tile = first_seen(s, at.sample, at.first) / Tile::tile * Tile::tile;
-  for (std::size_t first = first_tile; first < end_of_keys(s, num_keys, at.first); first += Tile::tile) {
-    // This row sees the keys of the tile from `hidden` to `visible`, or none of a tile that other rows see.
+  for (std::size_t first = first_tile; first < end_of_keys(s, num_keys, at.first);
+       first += Tile::tile) {
+    // This row sees the keys of the tile from `hidden` to `visible`, or none of a tile that other
+    // rows see.
     const unsigned visible = visible_keys<Tile>(s, num_keys, query, first);
     const unsigned hidden = begin > first ? static_cast<unsigned>(begin - first) : 0;
     sync_block();
@@ -60,8 +63,8 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
 
 }  // namespace
 
-void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k, const Matrix& v,
-                   const Matrix& out, float* log_sum) {
+void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k,
+                   const Matrix& v, const Matrix& out, float* log_sum) {
   for_type_and_tile(q.type, shape, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);

@@ -23,8 +23,11 @@ constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 /// Products of fewer rows or columns are not divided: they take no longer than their launch.
 constexpr std::size_t least_divided = 1024;
 
-/// How much of a size the product has that runs by aligned algorithms; all of it where nothing is gained.
-std::size_t size_of_most(std::size_t size) { return size % 8 == 0 || size < least_divided ? size : size / 64 * 64; }
+/// How much of a size the product has that runs by aligned algorithms; all of it where nothing is
+/// gained.
+std::size_t size_of_most(std::size_t size) {
+  return size % 8 == 0 || size < least_divided ? size : size / 64 * 64;
+}
 
 class CudaGemm final : public Gemm {
  public:
@@ -47,10 +50,10 @@ class CudaGemm final : public Gemm {
  private:
   void multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                       const GemmOptions& options);
-  bool multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
-                         const GemmOptions& options);
-  void multiply_in_f32(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
-                       const GemmOptions& options);
+  bool multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b,
+                         const Matrix& c, const GemmOptions& options);
+  void multiply_in_f32(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b,
+                       const Matrix& c, const GemmOptions& options);
   /// Runs the call if cuBLASLt has an algorithm for it.
   bool run(const LtCall& call);
   bool run_fused(const LtCall& plain, const GemmOptions& options);
@@ -93,21 +96,23 @@ void* CudaGemm::bias_for(const float* bias, const Matrix& c, Tensor& copy) {
 
 bool CudaGemm::run(const LtCall& call) {
   if (!workspace_) workspace_ = Buffer(scratch_, workspace_bytes);
-  auto [product, is_new] = products_.try_emplace(key_of(call), handle_, call, fp32_, workspace_bytes);
+  auto [product, is_new] =
+      products_.try_emplace(key_of(call), handle_, call, fp32_, workspace_bytes);
   if (!product->second.is_supported()) return false;
   const LtProduct* chosen = &product->second;
   void* workspace = workspace_.data();
   const auto run_now = [chosen, handle = handle_, call, workspace](cudaStream_t stream) {
     chosen->run(handle, call, workspace, workspace_bytes, stream);
   };
-  device_.stream().call(&product_call, run_now, product->first, fp32_, call.a.data, call.b.data, call.c.data,
-                        call.vector, call.aux.data, workspace);
+  device_.stream().call(&product_call, run_now, product->first, fp32_, call.a.data, call.b.data,
+                        call.c.data, call.vector, call.aux.data, workspace);
   return true;
 }
 
 /// gelu(product) and the product itself, which is the auxiliary output.
 bool CudaGemm::run_with_gelu(LtCall call, const GemmOptions& options) {
-  call.epilogue = call.vector == nullptr ? CUBLASLT_EPILOGUE_GELU_AUX : CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  call.epilogue =
+      call.vector == nullptr ? CUBLASLT_EPILOGUE_GELU_AUX : CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
   call.aux = call.c;
   call.c = options.gelu;
   return run(call);
@@ -151,14 +156,14 @@ bool CudaGemm::run_fused(const LtCall& plain, const GemmOptions& options) {
   return true;
 }
 
-/// A product of 16 bits one of whose sizes is no multiple of 8, as a vocabulary of 50,257, in two: cuBLASLt has no
-/// algorithm of the newer matrix units for such rows, however far apart they lie: the logits of 32,768 tokens took 26
-/// ms on an H100, a tenth of its rate. Most of the size is one product, what is left over another. Returns whether it
-/// was done so.
-bool CudaGemm::multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
-                                 const GemmOptions& options) {
-  const bool has_epilogue =
-      options.gelu.data != nullptr || options.gelu_input.data != nullptr || options.bias_gradient != nullptr;
+/// A product of 16 bits one of whose sizes is no multiple of 8, as a vocabulary of 50,257, in two:
+/// cuBLASLt has no algorithm of the newer matrix units for such rows, however far apart they lie:
+/// the logits of 32,768 tokens took 26 ms on an H100, a tenth of its rate. Most of the size is one
+/// product, what is left over another. Returns whether it was done so.
+bool CudaGemm::multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b,
+                                 const Matrix& c, const GemmOptions& options) {
+  const bool has_epilogue = options.gelu.data != nullptr || options.gelu_input.data != nullptr ||
+                            options.bias_gradient != nullptr;
   if (a.type == DType::f32 || has_epilogue) return false;
   const bool a_is_transposed = ta == Transpose::yes, b_is_transposed = tb == Transpose::yes;
   const std::size_t m = c.rows, n = c.columns, k = a_is_transposed ? a.rows : a.columns;
@@ -171,7 +176,8 @@ bool CudaGemm::multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, co
       const std::size_t count = first == 0 ? most : n - most;
       GemmOptions part = options;
       if (options.bias != nullptr) part.bias += first;
-      multiply_equal(ta, a, tb, cut(b, b_is_transposed, first, count), c.columns_from(first, count), part);
+      multiply_equal(ta, a, tb, cut(b, b_is_transposed, first, count), c.columns_from(first, count),
+                     part);
     }
     return true;
   }
@@ -184,17 +190,19 @@ bool CudaGemm::multiply_in_parts(Transpose ta, const Matrix& a, Transpose tb, co
   }
   // Between the two parts C is rounded to its type, so only C of fp32 is summed so.
   const bool k_is_contiguous = !a_is_transposed || b_is_transposed;
-  if (const std::size_t most = size_of_most(k); k_is_contiguous && most != k && c.type == DType::f32) {
-    multiply_equal(ta, cut(a, a_is_transposed, 0, most), tb, cut(b, !b_is_transposed, 0, most), c, options);
-    multiply_equal(ta, cut(a, a_is_transposed, most, k - most), tb, cut(b, !b_is_transposed, most, k - most), c,
-                   {.accumulate = true});
+  if (const std::size_t most = size_of_most(k);
+      k_is_contiguous && most != k && c.type == DType::f32) {
+    multiply_equal(ta, cut(a, a_is_transposed, 0, most), tb, cut(b, !b_is_transposed, 0, most), c,
+                   options);
+    multiply_equal(ta, cut(a, a_is_transposed, most, k - most), tb,
+                   cut(b, !b_is_transposed, most, k - most), c, {.accumulate = true});
     return true;
   }
   return false;
 }
 
-void CudaGemm::multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
-                              const GemmOptions& options) {
+void CudaGemm::multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b,
+                              const Matrix& c, const GemmOptions& options) {
   if (multiply_in_parts(ta, a, tb, b, c, options)) return;
   Tensor bias;
   LtCall call{ta, tb, a, b, c, options.accumulate};
@@ -202,25 +210,27 @@ void CudaGemm::multiply_equal(Transpose ta, const Matrix& a, Transpose tb, const
   if (run_fused(call, options)) return;
   if (call.vector != nullptr) call.epilogue = CUBLASLT_EPILOGUE_BIAS;
   if (!run(call)) {
-    fail_call("cublasLtMatmulAlgoGetHeuristic", "product", call.describe(), products_.at(key_of(call)).answer());
+    fail_call("cublasLtMatmulAlgoGetHeuristic", "product", call.describe(),
+              products_.at(key_of(call)).answer());
   }
   finish_product(kernels_, a, c, options);
 }
 
-void CudaGemm::multiply_in_f32(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
-                               const GemmOptions& options) {
+void CudaGemm::multiply_in_f32(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b,
+                               const Matrix& c, const GemmOptions& options) {
   Tensor a_copy, b_copy, c_copy;
   const Matrix wide_a = as_f32(a, a_copy), wide_b = as_f32(b, b_copy);
   if (c.type == DType::f32) return multiply_equal(ta, wide_a, tb, wide_b, c, options);
   c_copy = Tensor(scratch_, c.rows, c.columns);
   if (options.accumulate) kernels_.convert(c, c_copy);
-  multiply_equal(ta, wide_a, tb, wide_b, c_copy, {.accumulate = options.accumulate, .bias = options.bias});
+  multiply_equal(ta, wide_a, tb, wide_b, c_copy,
+                 {.accumulate = options.accumulate, .bias = options.bias});
   kernels_.convert(c_copy, c);
   finish_product(kernels_, a, c, options);
 }
 
-void CudaGemm::multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
-                        const GemmOptions& options) {
+void CudaGemm::multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b,
+                        const Matrix& c, const GemmOptions& options) {
   check_product(ta, a, tb, b, c, options);
   if (c.size() == 0) return finish_product(kernels_, a, c, options);
   if (a.size() == 0) {

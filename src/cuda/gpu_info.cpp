@@ -35,7 +35,8 @@ std::string bus_id_of(int ordinal) {
   char text[32] = {};
   PPTRAIN_CUDA(cudaDeviceGetPCIBusId, text, static_cast<int>(sizeof(text)), ordinal);
   std::string id = text;
-  std::transform(id.begin(), id.end(), id.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(id.begin(), id.end(), id.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return id;
 }
 
@@ -45,8 +46,8 @@ int peer_attribute(cudaDeviceP2PAttr which, int from, int to) {
   return value;
 }
 
-/// Over NVLink GPUs also add to each other's memory atomically, over PCIe they do not (CUDA C++ Programming Guide,
-/// multi-device system, peer-to-peer attributes).
+/// Over NVLink GPUs also add to each other's memory atomically, over PCIe they do not (CUDA C++
+/// Programming Guide, multi-device system, peer-to-peer attributes).
 PeerAccess access_between(int from, int to) {
   if (peer_attribute(cudaDevP2PAttrAccessSupported, from, to) == 0) return PeerAccess::none;
   const bool atomics = peer_attribute(cudaDevP2PAttrNativeAtomicSupported, from, to) != 0;

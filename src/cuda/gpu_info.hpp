@@ -7,9 +7,10 @@ namespace pptrain {
 
 /// What CUDA says of a GPU.
 struct GpuInfo {
-  std::string name;    ///< "NVIDIA H200"
-  std::string uuid;    ///< "GPU-00112233-4455-6677-8899-aabbccddeeff": of the GPU, whatever number a process gives it
-  std::string bus_id;  ///< on PCI, lower case: "0000:3b:00.0"
+  std::string name;  ///< "NVIDIA H200"
+  std::string uuid;  ///< "GPU-00112233-4455-6677-8899-aabbccddeeff": of the GPU, whatever number a
+                     ///< process gives it
+  std::string bus_id;         ///< on PCI, lower case: "0000:3b:00.0"
   double memory_bytes = 0.0;  ///< all that it has
   double free_bytes = 0.0;    ///< of these now, beside the contexts of all processes that use it
   int major = 0;              ///< compute capability
@@ -28,7 +29,8 @@ struct VisiblePeer {
   PeerAccess access = PeerAccess::none;
 };
 
-/// Describes the GPU of this number among those that the process sees; it is the thread's current one.
+/// Describes the GPU of this number among those that the process sees; it is the thread's current
+/// one.
 GpuInfo gpu_info(int ordinal);
 
 /// The others that the process sees; none where the launcher shows each rank its own.

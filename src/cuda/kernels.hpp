@@ -6,45 +6,54 @@
 
 namespace pptrain {
 
-/// The shared bodies, launched on a GPU's compute stream. Sums over rows of a matrix are formed in two steps, without
-/// atomic additions, so that two runs agree bit for bit.
+/// The shared bodies, launched on a GPU's compute stream. Sums over rows of a matrix are formed in
+/// two steps, without atomic additions, so that two runs agree bit for bit.
 class CudaKernels final : public Kernels {
  public:
   explicit CudaKernels(CudaDevice& device) : device_(device), scratch_(device) {}
 
-  void residual_norm_forward(const NormForm& form, const Matrix& x, const Matrix& y, const float* bias,
-                             const Matrix& sum, const float* gain, const float* offset, const Matrix& normalised,
-                             float* mean, float* rstd) override;
-  void norm_backward(const NormForm& form, const Matrix& dnormalised, const Matrix& x, const float* mean,
-                     const float* rstd, const float* gain, const float* offset, const Matrix& residual_gradient,
-                     const Matrix& dx, float* dgain, float* doffset, const Matrix& normalised) override;
-  void residual_add(const Matrix& x, const Matrix& y, const float* bias, const Matrix& out) override;
+  void residual_norm_forward(const NormForm& form, const Matrix& x, const Matrix& y,
+                             const float* bias, const Matrix& sum, const float* gain,
+                             const float* offset, const Matrix& normalised, float* mean,
+                             float* rstd) override;
+  void norm_backward(const NormForm& form, const Matrix& dnormalised, const Matrix& x,
+                     const float* mean, const float* rstd, const float* gain, const float* offset,
+                     const Matrix& residual_gradient, const Matrix& dx, float* dgain,
+                     float* doffset, const Matrix& normalised) override;
+  void residual_add(const Matrix& x, const Matrix& y, const float* bias,
+                    const Matrix& out) override;
   void activation_forward(Activation activation, const Matrix& u, const Matrix& out) override;
-  void activation_backward(Activation activation, const Matrix& u, const Matrix& dout, const Matrix& du,
-                           const Matrix& out) override;
-  void gate_forward(Activation activation, const Matrix& gate, const Matrix& up, const Matrix& out) override;
-  void gate_backward(Activation activation, const Matrix& gate, const Matrix& up, const Matrix& dout,
-                     const Matrix& dgate, const Matrix& dup, const Matrix& out) override;
-  void rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table, bool back) override;
+  void activation_backward(Activation activation, const Matrix& u, const Matrix& dout,
+                           const Matrix& du, const Matrix& out) override;
+  void gate_forward(Activation activation, const Matrix& gate, const Matrix& up,
+                    const Matrix& out) override;
+  void gate_backward(Activation activation, const Matrix& gate, const Matrix& up,
+                     const Matrix& dout, const Matrix& dgate, const Matrix& dup,
+                     const Matrix& out) override;
+  void rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table,
+              bool back) override;
   void add_column_sums(const Matrix& d, float* gradient) override;
-  void embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& token_embedding,
-                         std::int64_t first_token, const Matrix& position_embedding, bool add_position,
+  void embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
+                         const Matrix& token_embedding, std::int64_t first_token,
+                         const Matrix& position_embedding, bool add_position,
                          const Matrix& x) override;
-  void embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& dx,
-                          std::int64_t first_token, const Matrix& dtoken_embedding,
+  void embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length,
+                          const Matrix& dx, std::int64_t first_token,
+                          const Matrix& dtoken_embedding,
                           const Matrix& dposition_embedding) override;
   void soft_cap(const Matrix& x, float cap) override;
   void cross_entropy_max(const Matrix& logits, float* row_max) override;
-  void cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
-                         float* target_logit) override;
-  void cross_entropy_statistics(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
-                                float* target_logit) override;
-  void cross_entropy_at_once(const Matrix& logits, const Targets& targets, float* row_max, float* row_sum,
-                             float* target_logit, const LossGradient& gradient) override;
-  void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max, const float* row_sum,
-                              const LossGradient& gradient) override;
-  void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit, std::size_t rows,
-                          double* loss, double z_loss) override;
+  void cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max,
+                         float* row_sum, float* target_logit) override;
+  void cross_entropy_statistics(const Matrix& logits, const Targets& targets, float* row_max,
+                                float* row_sum, float* target_logit) override;
+  void cross_entropy_at_once(const Matrix& logits, const Targets& targets, float* row_max,
+                             float* row_sum, float* target_logit,
+                             const LossGradient& gradient) override;
+  void cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
+                              const float* row_sum, const LossGradient& gradient) override;
+  void cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
+                          std::size_t rows, double* loss, double z_loss) override;
   void spread_columns(const Matrix& table, const std::int32_t* source, const Matrix& out) override;
   void collect_columns(const Matrix& x, const std::int32_t* source, const Matrix& table) override;
   void add(const float* x, float* y, std::size_t n) override;

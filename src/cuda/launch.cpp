@@ -13,7 +13,8 @@ std::string kernel_name(const void* kernel) {
 void fail_launch(const void* kernel, const cudaLaunchConfig_t& config, cudaError_t status) {
   fail_call(
       "cudaLaunchKernelEx", "kernel, grid, block, shared bytes, stream",
-      kernel_name(kernel) + ", " + values_text(config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream),
+      kernel_name(kernel) + ", " +
+          values_text(config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream),
       status_text(status));
 }
 

@@ -11,7 +11,8 @@
 #include "cuda/check.hpp"
 #include "cuda/gemm.hpp"
 
-/// One product as cuBLASLt takes it: descriptors, and the algorithm that its heuristic chooses for them.
+/// One product as cuBLASLt takes it: descriptors, and the algorithm that its heuristic chooses for
+/// them.
 namespace pptrain::cuda {
 
 inline bool succeeded(cublasStatus_t status) { return status == CUBLAS_STATUS_SUCCESS; }
@@ -32,21 +33,23 @@ struct LtCall {
   std::string describe() const;
 };
 
-/// The descriptors and algorithm for all calls that are alike in sizes, strides, types, alignments and epilogue.
+/// The descriptors and algorithm for all calls that are alike in sizes, strides, types, alignments
+/// and epilogue.
 ///
-/// cuBLASLt's matrices are column-major, so that it sees each row-major matrix transposed: C^T = op(B)^T op(A)^T. Its
-/// A is our B, its B our A, and the rows of its D are our columns.
+/// cuBLASLt's matrices are column-major, so that it sees each row-major matrix transposed: C^T =
+/// op(B)^T op(A)^T. Its A is our B, its B our A, and the rows of its D are our columns.
 class LtProduct {
  public:
-  LtProduct(cublasLtHandle_t handle, const LtCall& call, Fp32Products fp32, std::size_t workspace_bytes);
+  LtProduct(cublasLtHandle_t handle, const LtCall& call, Fp32Products fp32,
+            std::size_t workspace_bytes);
 
   /// Whether cuBLASLt has an algorithm.
   bool is_supported() const { return supported_; }
   /// What the heuristic answered.
   std::string answer() const;
   /// Runs the call, which must be like the one this was made for.
-  void run(cublasLtHandle_t handle, const LtCall& call, void* workspace, std::size_t workspace_bytes,
-           cudaStream_t stream) const;
+  void run(cublasLtHandle_t handle, const LtCall& call, void* workspace,
+           std::size_t workspace_bytes, cudaStream_t stream) const;
 
  private:
   struct DestroyDescriptor {
@@ -55,7 +58,8 @@ class LtProduct {
   struct DestroyLayout {
     void operator()(cublasLtMatrixLayout_t l) const { cublasLtMatrixLayoutDestroy(l); }
   };
-  using Descriptor = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulDesc_t>, DestroyDescriptor>;
+  using Descriptor =
+      std::unique_ptr<std::remove_pointer_t<cublasLtMatmulDesc_t>, DestroyDescriptor>;
   using Layout = std::unique_ptr<std::remove_pointer_t<cublasLtMatrixLayout_t>, DestroyLayout>;
 
   template <class T>

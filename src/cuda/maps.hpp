@@ -24,18 +24,22 @@ struct DeviceWindow {
   PPTRAIN_FUNCTION int places() const { return out_height * out_width; }
   PPTRAIN_FUNCTION int area() const { return kernel_height * kernel_width; }
 
-  /// visit(pixel of the map, its place in the window) for what lies under one place of the window, row by row.
+  /// visit(pixel of the map, its place in the window) for what lies under one place of the window,
+  /// row by row.
   template <class Visit>
   PPTRAIN_FUNCTION void for_each_pixel(int place, const Visit& visit) const {
-    const int top = place / out_width * stride - padding, left = place % out_width * stride - padding;
+    const int top = place / out_width * stride - padding,
+              left = place % out_width * stride - padding;
     for (int row = top < 0 ? 0 : top; row < height && row < top + kernel_height; ++row) {
-      for (int column = left < 0 ? 0 : left; column < width && column < left + kernel_width; ++column) {
+      for (int column = left < 0 ? 0 : left; column < width && column < left + kernel_width;
+           ++column) {
         visit(row * width + column, (row - top) * kernel_width + column - left);
       }
     }
   }
 
-  /// visit(place of the window, the pixel's place in it) for all places with a pixel of the map, in their order.
+  /// visit(place of the window, the pixel's place in it) for all places with a pixel of the map, in
+  /// their order.
   template <class Visit>
   PPTRAIN_FUNCTION void for_each_place(int pixel, const Visit& visit) const {
     const int row = pixel / width + padding, column = pixel % width + padding;
@@ -49,7 +53,9 @@ struct DeviceWindow {
  private:
   static int number(std::int64_t n) { return static_cast<int>(n); }
   /// The first place along a side whose window reaches as far as `at`.
-  PPTRAIN_FUNCTION int first_place(int at, int kernel) const { return at < kernel ? 0 : (at - kernel) / stride + 1; }
+  PPTRAIN_FUNCTION int first_place(int at, int kernel) const {
+    return at < kernel ? 0 : (at - kernel) / stride + 1;
+  }
 };
 
 /// body(row, column) by a thread each.
@@ -63,7 +69,8 @@ struct OfEach {
 };
 
 template <class Body>
-void launch_numbers(ComputeStream& stream, std::size_t rows, std::size_t columns, const Body& body) {
+void launch_numbers(ComputeStream& stream, std::size_t rows, std::size_t columns,
+                    const Body& body) {
   launch_packs<1>(stream, {rows, columns}, true, OfEach<Body>{body});
 }
 

@@ -30,9 +30,13 @@ class NcclGroups final : public DirectGroups {
   explicit NcclGroups(CudaDevice& device) : device_(device) {}
 
   std::string name() const override { return "NCCL"; }
-  std::string device_identity() const override { return host_identity() + " " + bus_id(device_.ordinal()); }
-  std::unique_ptr<Communicator> make(std::unique_ptr<MpiCommunicator> host, std::string name, Waiter& waiter) override {
-    return std::make_unique<NcclCommunicator>(device_, groups_, std::move(host), std::move(name), waiter);
+  std::string device_identity() const override {
+    return host_identity() + " " + bus_id(device_.ordinal());
+  }
+  std::unique_ptr<Communicator> make(std::unique_ptr<MpiCommunicator> host, std::string name,
+                                     Waiter& waiter) override {
+    return std::make_unique<NcclCommunicator>(device_, groups_, std::move(host), std::move(name),
+                                              waiter);
   }
   void progress() override {
     for (NcclCommunicator* group : groups_) group->progress();

@@ -8,9 +8,11 @@
 
 namespace pptrain::cuda {
 
-/// A call of a communicator that does not block may go on behind the host's back: ncclCommGetAsyncError tells how it
-/// went.
-inline bool succeeded(ncclResult_t status) { return status == ncclSuccess || status == ncclInProgress; }
+/// A call of a communicator that does not block may go on behind the host's back:
+/// ncclCommGetAsyncError tells how it went.
+inline bool succeeded(ncclResult_t status) {
+  return status == ncclSuccess || status == ncclInProgress;
+}
 /// "ncclInvalidUsage, 5: ... (what NCCL says to it)".
 std::string status_text(ncclResult_t status);
 

@@ -38,7 +38,9 @@ bool are_even(const std::vector<Interval>& slices) {
   return slices[0].size() > 0;
 }
 
-std::string text_of(const char* what, std::size_t elements) { return fmt::format("{} of {} elements", what, elements); }
+std::string text_of(const char* what, std::size_t elements) {
+  return fmt::format("{} of {} elements", what, elements);
+}
 
 std::size_t total_of(const std::vector<Interval>& slices) {
   std::size_t total = 0;
@@ -49,7 +51,8 @@ std::size_t total_of(const std::vector<Interval>& slices) {
 /// Ends when `ended` says so.
 class Until final : public Pending {
  public:
-  Until(std::function<bool()> ended, std::string missing) : ended_(std::move(ended)), missing_(std::move(missing)) {}
+  Until(std::function<bool()> ended, std::string missing)
+      : ended_(std::move(ended)), missing_(std::move(missing)) {}
   bool test() override { return ended_(); }
   std::string missing() const override { return missing_; }
 
@@ -63,7 +66,10 @@ class Until final : public Pending {
 class NcclCommunicator::Operation {
  public:
   Operation(std::string what, CudaWorkPtr before, std::vector<Step> steps, Buffer memory)
-      : what_(std::move(what)), before_(std::move(before)), steps_(std::move(steps)), memory_(std::move(memory)) {}
+      : what_(std::move(what)),
+        before_(std::move(before)),
+        steps_(std::move(steps)),
+        memory_(std::move(memory)) {}
 
   bool is_called() const { return next_ == steps_.size(); }
   void call_next(ncclComm_t comm, cudaStream_t stream) {
@@ -109,7 +115,8 @@ class NcclCommunicator::Running final : public Pending {
 };
 
 NcclCommunicator::NcclCommunicator(CudaDevice& device, std::list<NcclCommunicator*>& of_device,
-                                   std::unique_ptr<MpiCommunicator> host, std::string name, Waiter& waiter)
+                                   std::unique_ptr<MpiCommunicator> host, std::string name,
+                                   Waiter& waiter)
     : device_(device),
       of_device_(of_device),
       host_(std::move(host)),
@@ -185,7 +192,8 @@ void NcclCommunicator::progress() {
       launched_.back()->call_next(comm_, stream_);
       continue;
     }
-    if (!launched_.empty() && launched_.back()->work() == nullptr) launched_.back()->set_work(device_.record(stream_));
+    if (!launched_.empty() && launched_.back()->work() == nullptr)
+      launched_.back()->set_work(device_.record(stream_));
     while (!launched_.empty() && launched_.front()->has_ended()) launched_.pop_front();
     if (waiting_.empty()) return;
     launched_.push_back(std::move(waiting_.front()));
@@ -201,7 +209,8 @@ std::string NcclCommunicator::unfinished() const {
 PendingPtr NcclCommunicator::start(std::string what, std::vector<Step> steps, Buffer memory) {
   const std::string place = waiter_.place();
   what += " in " + name_ + (place.empty() ? "" : ", started by " + place);
-  waiting_.push_back(std::make_shared<Operation>(std::move(what), device_.record(device_.stream().handle()),
+  waiting_.push_back(std::make_shared<Operation>(std::move(what),
+                                                 device_.record(device_.stream().handle()),
                                                  std::move(steps), std::move(memory)));
   auto running = std::make_unique<Running>(*this, waiting_.back());
   progress();
@@ -224,12 +233,13 @@ void NcclCommunicator::all_reduce_max(float* data, std::size_t n) {
              }}));
 }
 
-PendingPtr NcclCommunicator::start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) {
+PendingPtr NcclCommunicator::start_reduce_scatter_sum(float* data,
+                                                      const std::vector<Interval>& slices) {
   const Step step = [=, this](ncclComm_t comm, cudaStream_t stream) {
     if (are_even(slices)) {
       float* own = data + slices[static_cast<std::size_t>(rank())].begin;
-      PPTRAIN_NCCL(ncclReduceScatter, data + slices[0].begin, own, size_of(slices[0]), ncclFloat32, ncclSum, comm,
-                   stream);
+      PPTRAIN_NCCL(ncclReduceScatter, data + slices[0].begin, own, size_of(slices[0]), ncclFloat32,
+                   ncclSum, comm, stream);
       return;
     }
     PPTRAIN_NCCL(ncclGroupStart);
@@ -237,7 +247,8 @@ PendingPtr NcclCommunicator::start_reduce_scatter_sum(float* data, const std::ve
       const Interval slice = slices[static_cast<std::size_t>(root)];
       float* first = data + slice.begin;
       if (slice.empty()) continue;
-      PPTRAIN_NCCL(ncclReduce, first, first, size_of(slice), ncclFloat32, ncclSum, root, comm, stream);
+      PPTRAIN_NCCL(ncclReduce, first, first, size_of(slice), ncclFloat32, ncclSum, root, comm,
+                   stream);
     }
     PPTRAIN_NCCL(ncclGroupEnd);
   };
@@ -245,11 +256,13 @@ PendingPtr NcclCommunicator::start_reduce_scatter_sum(float* data, const std::ve
 }
 
 template <class T>
-NcclCommunicator::Step NcclCommunicator::gather_step(T* data, const std::vector<Interval>& slices) const {
+NcclCommunicator::Step NcclCommunicator::gather_step(T* data,
+                                                     const std::vector<Interval>& slices) const {
   return [=, this](ncclComm_t comm, cudaStream_t stream) {
     if (are_even(slices)) {
       const T* own = data + slices[static_cast<std::size_t>(rank())].begin;
-      PPTRAIN_NCCL(ncclAllGather, own, data + slices[0].begin, size_of(slices[0]), type_of<T>, comm, stream);
+      PPTRAIN_NCCL(ncclAllGather, own, data + slices[0].begin, size_of(slices[0]), type_of<T>, comm,
+                   stream);
       return;
     }
     PPTRAIN_NCCL(ncclGroupStart);
@@ -274,9 +287,12 @@ void NcclCommunicator::all_to_all(const void* from, const std::vector<std::size_
     auto* next_received = static_cast<std::byte*>(to);
     PPTRAIN_NCCL(ncclGroupStart);
     for (int peer = 0; peer < size(); ++peer) {
-      const std::size_t goes = sent[static_cast<std::size_t>(peer)], comes = received[static_cast<std::size_t>(peer)];
+      const std::size_t goes = sent[static_cast<std::size_t>(peer)],
+                        comes = received[static_cast<std::size_t>(peer)];
       if (peer == rank()) {
-        if (goes > 0) PPTRAIN_CUDA(cudaMemcpyAsync, next_received, next_sent, goes, cudaMemcpyDeviceToDevice, stream);
+        if (goes > 0)
+          PPTRAIN_CUDA(cudaMemcpyAsync, next_received, next_sent, goes, cudaMemcpyDeviceToDevice,
+                       stream);
       } else {
         if (goes > 0) PPTRAIN_NCCL(ncclSend, next_sent, goes, ncclUint8, peer, comm, stream);
         if (comes > 0) PPTRAIN_NCCL(ncclRecv, next_received, comes, ncclUint8, peer, comm, stream);
@@ -286,7 +302,8 @@ void NcclCommunicator::all_to_all(const void* from, const std::vector<std::size_
     }
     PPTRAIN_NCCL(ncclGroupEnd);
   };
-  wait(start(fmt::format("an all-to-all of {} bytes", std::accumulate(sent.begin(), sent.end(), std::size_t{0})),
+  wait(start(fmt::format("an all-to-all of {} bytes",
+                         std::accumulate(sent.begin(), sent.end(), std::size_t{0})),
              {step}));
 }
 
@@ -295,7 +312,8 @@ Buffer NcclCommunicator::room_for_sum(const std::vector<Interval>& slices) {
   return {memory_, own * static_cast<std::size_t>(size()) * sizeof(BFloat16)};
 }
 
-std::vector<NcclCommunicator::Step> NcclCommunicator::sum_steps(BFloat16* data, const std::vector<Interval>& slices,
+std::vector<NcclCommunicator::Step> NcclCommunicator::sum_steps(BFloat16* data,
+                                                                const std::vector<Interval>& slices,
                                                                 const Buffer& memory) const {
   auto* parts = static_cast<BFloat16*>(memory.data());
   const Interval slice = slices[static_cast<std::size_t>(rank())];
@@ -307,11 +325,14 @@ std::vector<NcclCommunicator::Step> NcclCommunicator::sum_steps(BFloat16* data, 
       const Interval theirs = slices[static_cast<std::size_t>(peer)];
       BFloat16* part = parts + n * static_cast<std::size_t>(peer);
       if (peer == rank()) {
-        if (n > 0) PPTRAIN_CUDA(cudaMemcpyAsync, part, own, n * sizeof(BFloat16), cudaMemcpyDeviceToDevice, stream);
+        if (n > 0)
+          PPTRAIN_CUDA(cudaMemcpyAsync, part, own, n * sizeof(BFloat16), cudaMemcpyDeviceToDevice,
+                       stream);
         continue;
       }
       if (!theirs.empty()) {
-        PPTRAIN_NCCL(ncclSend, data + theirs.begin, size_of(theirs), ncclBfloat16, peer, comm, stream);
+        PPTRAIN_NCCL(ncclSend, data + theirs.begin, size_of(theirs), ncclBfloat16, peer, comm,
+                     stream);
       }
       if (n > 0) PPTRAIN_NCCL(ncclRecv, part, n, ncclBfloat16, peer, comm, stream);
     }
@@ -331,10 +352,12 @@ PendingPtr NcclCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n)
   return start(text_of("a sum in bf16", n), std::move(steps), std::move(memory));
 }
 
-PendingPtr NcclCommunicator::start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) {
+PendingPtr NcclCommunicator::start_reduce_scatter_sum(BFloat16* data,
+                                                      const std::vector<Interval>& slices) {
   Buffer memory = room_for_sum(slices);
   std::vector<Step> steps = sum_steps(data, slices, memory);
-  return start(text_of("a reduce-scatter in bf16", total_of(slices)), std::move(steps), std::move(memory));
+  return start(text_of("a reduce-scatter in bf16", total_of(slices)), std::move(steps),
+               std::move(memory));
 }
 
 PendingPtr NcclCommunicator::start_all_gather(BFloat16* data, const std::vector<Interval>& slices) {

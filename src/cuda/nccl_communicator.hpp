@@ -16,20 +16,22 @@ namespace pptrain {
 
 /// A group of ranks, each with a GPU of its own, over NCCL.
 ///
-/// The group has a stream: what it is told follows what the device was told before, and goes on beside what the device
-/// is told after, until that is ordered behind it (`Pending::join`). The host waits for neither. Nothing of NCCL
-/// blocks: a call may still be going on when it returns (connections are made by the first one), and the next one
-/// follows when it has ended, which `progress` looks after.
+/// The group has a stream: what it is told follows what the device was told before, and goes on
+/// beside what the device is told after, until that is ordered behind it (`Pending::join`). The
+/// host waits for neither. Nothing of NCCL blocks: a call may still be going on when it returns
+/// (connections are made by the first one), and the next one follows when it has ended, which
+/// `progress` looks after.
 ///
-/// Sums are formed in the order that NCCL chooses for the machine and the size, the same in every run on it; it is not
-/// that of the members. NCCL would round sums of bf16 at each addition: each member gets what the others hold of its
-/// slice instead, and adds it up in the order of the members.
+/// Sums are formed in the order that NCCL chooses for the machine and the size, the same in every
+/// run on it; it is not that of the members. NCCL would round sums of bf16 at each addition: each
+/// member gets what the others hold of its slice instead, and adds it up in the order of the
+/// members.
 class NcclCommunicator final : public Communicator {
  public:
-  /// Collective over the members of `host`, which carries NCCL's name of the group and sums of doubles.
-  /// `of_device`: where all such groups of the device are listed.
-  NcclCommunicator(CudaDevice& device, std::list<NcclCommunicator*>& of_device, std::unique_ptr<MpiCommunicator> host,
-                   std::string name, Waiter& waiter);
+  /// Collective over the members of `host`, which carries NCCL's name of the group and sums of
+  /// doubles. `of_device`: where all such groups of the device are listed.
+  NcclCommunicator(CudaDevice& device, std::list<NcclCommunicator*>& of_device,
+                   std::unique_ptr<MpiCommunicator> host, std::string name, Waiter& waiter);
   /// Waits for what goes on, but not where an error ends the job.
   ~NcclCommunicator() override;
   NcclCommunicator(const NcclCommunicator&) = delete;
@@ -40,7 +42,9 @@ class NcclCommunicator final : public Communicator {
   void all_reduce_sum(float* data, std::size_t n) override { wait(start_all_reduce_sum(data, n)); }
   void all_reduce_sum(double* data, std::size_t n) override { host_->all_reduce_sum(data, n); }
   void all_reduce_max(float* data, std::size_t n) override;
-  void all_gather(float* data, const std::vector<Interval>& slices) override { wait(start_all_gather(data, slices)); }
+  void all_gather(float* data, const std::vector<Interval>& slices) override {
+    wait(start_all_gather(data, slices));
+  }
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
@@ -63,8 +67,10 @@ class NcclCommunicator final : public Communicator {
   using Step = std::function<void(ncclComm_t, cudaStream_t)>;
   /// Steps that are one operation; `memory` is kept until it has ended.
   PendingPtr start(std::string what, std::vector<Step> steps, Buffer memory = {});
-  /// Steps that bring to `memory` what the members hold of this one's slice, and then sum that in the slice.
-  std::vector<Step> sum_steps(BFloat16* data, const std::vector<Interval>& slices, const Buffer& memory) const;
+  /// Steps that bring to `memory` what the members hold of this one's slice, and then sum that in
+  /// the slice.
+  std::vector<Step> sum_steps(BFloat16* data, const std::vector<Interval>& slices,
+                              const Buffer& memory) const;
   Buffer room_for_sum(const std::vector<Interval>& slices);
   template <class T>
   Step gather_step(T* data, const std::vector<Interval>& slices) const;
@@ -82,7 +88,8 @@ class NcclCommunicator final : public Communicator {
   ncclComm_t comm_ = nullptr;
   cudaStream_t stream_ = nullptr;
   std::deque<std::shared_ptr<Operation>> waiting_;   ///< not yet called
-  std::deque<std::shared_ptr<Operation>> launched_;  ///< called; the last one's call may still go on
+  std::deque<std::shared_ptr<Operation>> launched_;  ///< called; the last one's call may still go
+                                                     ///< on
 };
 
 }  // namespace pptrain

@@ -4,8 +4,8 @@
 #include "cuda/sums.hpp"
 #include "kernels/bodies/norm.hpp"
 
-/// Norms of aligned rows on a GPU, with a block for a row and 8 neighbours of it in the registers of each thread, so
-/// that every element is loaded once and stored once. C++17.
+/// Norms of aligned rows on a GPU, with a block for a row and 8 neighbours of it in the registers
+/// of each thread, so that every element is loaded once and stored once. C++17.
 namespace pptrain::cuda {
 
 constexpr unsigned norm_pack = 8;
@@ -22,14 +22,17 @@ inline unsigned norm_threads(std::size_t columns) {
   return static_cast<unsigned>((columns / norm_pack + warp_size - 1) / warp_size * warp_size);
 }
 
-/// How the backward pass divides rows: into as many chunks as a GPU of 132 multiprocessors runs blocks at a time, more
-/// of short rows, since their blocks are small. By sizes alone, so that sums are the same on every GPU.
+/// How the backward pass divides rows: into as many chunks as a GPU of 132 multiprocessors runs
+/// blocks at a time, more of short rows, since their blocks are small. By sizes alone, so that sums
+/// are the same on every GPU.
 inline RowChunks norm_chunks(std::size_t rows, std::size_t columns) {
   constexpr std::size_t most_threads_at_once = 131072, least_chunks = 1024;
-  return RowChunks(rows, std::max(least_chunks, most_threads_at_once / norm_threads(columns)), least_norm_chunk);
+  return RowChunks(rows, std::max(least_chunks, most_threads_at_once / norm_threads(columns)),
+                   least_norm_chunk);
 }
 
-/// A block's sums. Two halves of the scratch are used in turn, so that one barrier is enough for each call.
+/// A block's sums. Two halves of the scratch are used in turn, so that one barrier is enough for
+/// each call.
 template <unsigned K>
 class BlockSums {
  public:
@@ -100,16 +103,18 @@ struct NormColumns {
 struct NormPack {
   float gain[norm_pack], offset[norm_pack];
 
-  PPTRAIN_FUNCTION NormPack(const kernels::bodies::NormWeights& weights, const NormColumns& columns) {
+  PPTRAIN_FUNCTION NormPack(const kernels::bodies::NormWeights& weights,
+                            const NormColumns& columns) {
     columns.load(weights.gain, gain);
     columns.load(weights.offset, offset);
     for (float& value : gain) value += weights.unit;
   }
   template <class T>
-  PPTRAIN_FUNCTION void apply(const NormColumns& columns, const float (&x)[norm_pack], float centre, float inverse,
-                              T* to) const {
+  PPTRAIN_FUNCTION void apply(const NormColumns& columns, const float (&x)[norm_pack], float centre,
+                              float inverse, T* to) const {
     float values[norm_pack];
-    for (unsigned i = 0; i < norm_pack; ++i) values[i] = (x[i] - centre) * inverse * gain[i] + offset[i];
+    for (unsigned i = 0; i < norm_pack; ++i)
+      values[i] = (x[i] - centre) * inverse * gain[i] + offset[i];
     columns.store(values, to);
   }
 };
@@ -152,11 +157,13 @@ __global__ void __launch_bounds__(most_norm_threads)
   }
 }
 
-/// kernels::bodies::NormBackward and, over the rows of each chunk, kernels::bodies::NormParameterGradient: a block for
-/// each chunk writes its sums to gains and offsets (chunks, columns); offsets may be null.
+/// kernels::bodies::NormBackward and, over the rows of each chunk,
+/// kernels::bodies::NormParameterGradient: a block for each chunk writes its sums to gains and
+/// offsets (chunks, columns); offsets may be null.
 template <class D, class X, class T>
 __global__ void __launch_bounds__(most_norm_threads)
-    norm_backward_rows(kernels::bodies::NormBackward<D, X, T> body, float* gains, float* offsets, RowChunks chunks) {
+    norm_backward_rows(kernels::bodies::NormBackward<D, X, T> body, float* gains, float* offsets,
+                       RowChunks chunks) {
   __shared__ float scratch[4 * warp_size];
   BlockSums<2> sum(threadIdx.x, blockDim.x, scratch);
   const NormColumns own(threadIdx.x, body.columns);
@@ -171,7 +178,8 @@ __global__ void __launch_bounds__(most_norm_threads)
     own.load(body.x.row(row), x);
     own.load(body.residual.data != nullptr ? body.residual.row(row) : nullptr, passed);
     const float centre = is_centred ? body.mean[row] : 0.0f, inverse = body.rstd[row];
-    if (body.normalised.data != nullptr) weights.apply(own, x, centre, inverse, body.normalised.row(row));
+    if (body.normalised.data != nullptr)
+      weights.apply(own, x, centre, inverse, body.normalised.row(row));
     float along[2] = {0.0f, 0.0f};  // one, and x
     for (unsigned i = 0; i < norm_pack; ++i) {
       x[i] = (x[i] - centre) * inverse;
@@ -183,7 +191,8 @@ __global__ void __launch_bounds__(most_norm_threads)
     }
     sum(along);
     const float along_one = is_centred ? along[0] / count : 0.0f, along_x = along[1] / count;
-    for (unsigned i = 0; i < norm_pack; ++i) passed[i] += inverse * (d[i] - along_one - x[i] * along_x);
+    for (unsigned i = 0; i < norm_pack; ++i)
+      passed[i] += inverse * (d[i] - along_one - x[i] * along_x);
     own.store(passed, body.dx.row(row));
   }
   own.store(gain_sums, gains + blockIdx.x * body.columns);

@@ -34,8 +34,9 @@ struct UpdateTable {
   unsigned count = 0, num_blocks = 0;
 
   void add(const UpdateRun& run, float decay) {
-    const bool aligned = is_aligned(run.parameter) && is_aligned(run.gradient) && is_aligned(run.first) &&
-                         is_aligned(run.second) && is_aligned(run.copy.data);
+    const bool aligned = is_aligned(run.parameter) && is_aligned(run.gradient) &&
+                         is_aligned(run.first) && is_aligned(run.second) &&
+                         is_aligned(run.copy.data);
     runs[count++] = {run.parameter, run.gradient, run.first,  run.second, run.copy.data,
                      run.size,      decay,        num_blocks, aligned};
     num_blocks += static_cast<unsigned>((run.size + elements_of_block - 1) / elements_of_block);
@@ -87,7 +88,8 @@ __global__ void update_runs(const __grid_constant__ UpdateTable table, Body body
   const UpdateTable::Run& run = table.runs[r];
   body.decay = run.decay;
   const std::size_t begin = (blockIdx.x - run.first_block) * elements_of_block;
-  const std::size_t end = run.size < begin + elements_of_block ? run.size : begin + elements_of_block;
+  const std::size_t end =
+      run.size < begin + elements_of_block ? run.size : begin + elements_of_block;
   std::size_t rest = begin;
   if (run.aligned) {
     rest = begin + (end - begin) / elements_of_pack * elements_of_pack;
@@ -101,7 +103,8 @@ __global__ void update_runs(const __grid_constant__ UpdateTable table, Body body
 
 /// As many runs as a launch takes. Returns how many.
 template <class Body, class Step>
-std::size_t launch_updates(CudaDevice& device, const UpdateRun* runs, std::size_t count, const Step& step) {
+std::size_t launch_updates(CudaDevice& device, const UpdateRun* runs, std::size_t count,
+                           const Step& step) {
   UpdateTable table = {};
   DType type = DType::f32;  // of the copies, which all runs have alike
   for (std::size_t r = 0; r < count && table.count < UpdateTable::capacity; ++r) {
@@ -110,8 +113,8 @@ std::size_t launch_updates(CudaDevice& device, const UpdateRun* runs, std::size_
   }
   if (table.num_blocks == 0) return table.count;
   with_type(type, [&](auto element) {
-    launch(device.stream(), table.num_blocks, threads_of_update, 0, update_runs<decltype(element), Body>, table,
-           Body(UpdateRun(), step));
+    launch(device.stream(), table.num_blocks, threads_of_update, 0,
+           update_runs<decltype(element), Body>, table, Body(UpdateRun(), step));
   });
   return table.count;
 }

@@ -8,8 +8,8 @@
 #include "kernels/bodies/row_team.hpp"
 #include "tensor/tensor.hpp"
 
-/// Element bodies on a GPU: a thread computes a few neighbours, which it loads and stores 16 bytes at a time where
-/// all arrays are aligned, else one at a time. C++17.
+/// Element bodies on a GPU: a thread computes a few neighbours, which it loads and stores 16 bytes
+/// at a time where all arrays are aligned, else one at a time. C++17.
 namespace pptrain::cuda {
 
 /// N neighbours in registers. With N > 1 memory is aligned to 16 bytes.
@@ -61,7 +61,8 @@ struct Extent {
   std::size_t rows, columns;
 
   /// One row of rows * columns elements, or both numbers as they are where a matrix has gaps.
-  static Extent of(std::size_t rows, std::size_t columns, std::initializer_list<const Matrix*> matrices) {
+  static Extent of(std::size_t rows, std::size_t columns,
+                   std::initializer_list<const Matrix*> matrices) {
     for (const Matrix* matrix : matrices) {
       if (matrix->stride != columns) return {rows, columns};
     }
@@ -81,13 +82,15 @@ inline bool are_aligned(std::initializer_list<const Matrix*> matrices) {
   return true;
 }
 
-/// body.apply<N>(row, column) for the first columns of all packs of a row, and body.apply<1> for those that are left.
+/// body.apply<N>(row, column) for the first columns of all packs of a row, and body.apply<1> for
+/// those that are left.
 template <unsigned N, class Body>
 __global__ void packs_of_rows(Body body, std::size_t rows, std::size_t columns) {
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x, packs = columns / N;
   const std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (std::size_t row = blockIdx.y; row < rows; row += gridDim.y) {
-    for (std::size_t pack = first; pack < packs; pack += step) body.template apply<N>(row, pack * N);
+    for (std::size_t pack = first; pack < packs; pack += step)
+      body.template apply<N>(row, pack * N);
     for (std::size_t c = packs * N + first; c < columns; c += step) body.template apply<1>(row, c);
   }
 }
@@ -96,9 +99,10 @@ template <unsigned N, class Body>
 void launch_packs_of(ComputeStream& stream, const Extent& extent, const Body& body) {
   if (extent.rows == 0 || extent.columns == 0) return;
   const std::size_t packs = std::max<std::size_t>(extent.columns / N, 1), most_rows = 65535;
-  const auto threads =
-      static_cast<unsigned>(std::min<std::size_t>(256, (packs + warp_size - 1) / warp_size * warp_size));
-  const dim3 grid(num_blocks((packs + threads - 1) / threads), static_cast<unsigned>(std::min(extent.rows, most_rows)));
+  const auto threads = static_cast<unsigned>(
+      std::min<std::size_t>(256, (packs + warp_size - 1) / warp_size * warp_size));
+  const dim3 grid(num_blocks((packs + threads - 1) / threads),
+                  static_cast<unsigned>(std::min(extent.rows, most_rows)));
   launch(stream, grid, threads, 0, packs_of_rows<N, Body>, body, extent.rows, extent.columns);
 }
 

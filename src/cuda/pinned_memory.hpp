@@ -14,10 +14,18 @@ class PinnedMemory final : public Device {
   bool is_host() const override { return true; }
 
   // The host's own copies.
-  void fill(void* block, unsigned char byte, std::size_t bytes) override { host_device().fill(block, byte, bytes); }
-  void copy(void* to, const void* from, std::size_t bytes) override { host_device().copy(to, from, bytes); }
-  void upload(void* to, const void* from, std::size_t bytes) override { host_device().upload(to, from, bytes); }
-  void download(void* to, const void* from, std::size_t bytes) override { host_device().download(to, from, bytes); }
+  void fill(void* block, unsigned char byte, std::size_t bytes) override {
+    host_device().fill(block, byte, bytes);
+  }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    host_device().copy(to, from, bytes);
+  }
+  void upload(void* to, const void* from, std::size_t bytes) override {
+    host_device().upload(to, from, bytes);
+  }
+  void download(void* to, const void* from, std::size_t bytes) override {
+    host_device().download(to, from, bytes);
+  }
   DeviceWorkPtr start_download(void* to, const void* from, std::size_t bytes) override {
     return host_device().start_download(to, from, bytes);
   }

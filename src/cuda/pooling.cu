@@ -61,8 +61,9 @@ struct AveragePoolForward {
     const auto places = static_cast<std::size_t>(window.places());
     const std::size_t first_pixel = row / places * static_cast<std::size_t>(window.pixels());
     float sum = 0;
-    window.for_each_pixel(static_cast<int>(row % places),
-                          [&](int pixel, int) { sum += x.row(first_pixel + static_cast<std::size_t>(pixel))[c]; });
+    window.for_each_pixel(static_cast<int>(row % places), [&](int pixel, int) {
+      sum += x.row(first_pixel + static_cast<std::size_t>(pixel))[c];
+    });
     y.row(row)[c] = sum * share;
   }
 };
@@ -77,8 +78,9 @@ struct AveragePoolBackward {
     const auto pixels = static_cast<std::size_t>(window.pixels());
     const std::size_t first = row / pixels * static_cast<std::size_t>(window.places());
     float sum = 0;
-    window.for_each_place(static_cast<int>(row % pixels),
-                          [&](int place, int) { sum += share * dy.row(first + static_cast<std::size_t>(place))[c]; });
+    window.for_each_place(static_cast<int>(row % pixels), [&](int place, int) {
+      sum += share * dy.row(first + static_cast<std::size_t>(place))[c];
+    });
     dx.row(row)[c] = sum;
   }
 };
@@ -101,16 +103,18 @@ struct Flatten {
 
 }  // namespace
 
-void CudaFeatureMaps::max_pool_forward(const Window& window, const Matrix& x, const Matrix& y, std::int32_t* chosen) {
+void CudaFeatureMaps::max_pool_forward(const Window& window, const Matrix& x, const Matrix& y,
+                                       std::int32_t* chosen) {
   launch_numbers(device_.stream(), y.rows, y.columns,
-                 MaxPoolForward{DeviceWindow(window), read_rows<float>(x), write_rows<float>(y), chosen, y.columns});
+                 MaxPoolForward{DeviceWindow(window), read_rows<float>(x), write_rows<float>(y),
+                                chosen, y.columns});
 }
 
-void CudaFeatureMaps::max_pool_backward(const Window& window, const Matrix& dy, const std::int32_t* chosen,
-                                        const Matrix& dx) {
-  launch_numbers(
-      device_.stream(), dx.rows, dx.columns,
-      MaxPoolBackward{DeviceWindow(window), read_rows<float>(dy), chosen, write_rows<float>(dx), dx.columns});
+void CudaFeatureMaps::max_pool_backward(const Window& window, const Matrix& dy,
+                                        const std::int32_t* chosen, const Matrix& dx) {
+  launch_numbers(device_.stream(), dx.rows, dx.columns,
+                 MaxPoolBackward{DeviceWindow(window), read_rows<float>(dy), chosen,
+                                 write_rows<float>(dx), dx.columns});
 }
 
 void CudaFeatureMaps::average_pool_forward(const Window& window, const Matrix& x, const Matrix& y) {
@@ -119,10 +123,12 @@ void CudaFeatureMaps::average_pool_forward(const Window& window, const Matrix& x
                                     1.0F / static_cast<float>(window.area())});
 }
 
-void CudaFeatureMaps::average_pool_backward(const Window& window, const Matrix& dy, const Matrix& dx) {
-  launch_numbers(device_.stream(), dx.rows, dx.columns,
-                 AveragePoolBackward{DeviceWindow(window), read_rows<float>(dy), write_rows<float>(dx),
-                                     1.0F / static_cast<float>(window.area())});
+void CudaFeatureMaps::average_pool_backward(const Window& window, const Matrix& dy,
+                                            const Matrix& dx) {
+  launch_numbers(
+      device_.stream(), dx.rows, dx.columns,
+      AveragePoolBackward{DeviceWindow(window), read_rows<float>(dy), write_rows<float>(dx),
+                          1.0F / static_cast<float>(window.area())});
 }
 
 void CudaFeatureMaps::flatten(std::size_t samples, const Matrix& x, const Matrix& y, bool back) {

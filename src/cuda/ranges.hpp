@@ -6,8 +6,8 @@ struct nvtxDomainRegistration_st;
 
 namespace pptrain {
 
-/// Named ranges of calls in the timelines of NVIDIA's profilers (NVTX): where none looks on, they cost a look at a
-/// pointer.
+/// Named ranges of calls in the timelines of NVIDIA's profilers (NVTX): where none looks on, they
+/// cost a look at a pointer.
 class ProfilerRanges {
  public:
   ProfilerRanges();

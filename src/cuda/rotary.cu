@@ -27,7 +27,8 @@ struct RotatePacks {
     const float* angles = table.row(row % sequence_length) + in_head;
     const Pack<float, N> cosines(angles), sines(angles + pairs);
     Pack<T, N> a(first), b(first + pairs);
-    bodies::RotatePairs<T>{a.values, b.values, cosines.values, sines.values, back, N}(PackTeam<N>());
+    bodies::RotatePairs<T>{
+        a.values, b.values, cosines.values, sines.values, back, N}(PackTeam<N>());
     a.store(first);
     b.store(first + pairs);
   }
@@ -35,8 +36,8 @@ struct RotatePacks {
 
 }  // namespace
 
-void CudaKernels::rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table,
-                         bool back) {
+void CudaKernels::rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads,
+                         const Matrix& table, bool back) {
   check_rotation(x, sequence_length, heads, table);
   const std::size_t pairs = table.columns / 2;
   if (heads == 0 || pairs == 0) return;
@@ -45,10 +46,11 @@ void CudaKernels::rotate(const Matrix& x, std::size_t sequence_length, std::size
     using T = decltype(element);
     constexpr unsigned n = pack_of<T>();
     const std::size_t head_size = x.columns / heads;
-    launch_packs<n>(device_.stream(), {x.rows, heads * pairs},
-                    are_aligned({&x, &table}) && pairs % n == 0 && head_size % n == 0,
-                    RotatePacks<T>{write_rows<T>(x), read_rows<float>(table), number(sequence_length),
-                                   number(head_size), number(pairs), back});
+    launch_packs<n>(
+        device_.stream(), {x.rows, heads * pairs},
+        are_aligned({&x, &table}) && pairs % n == 0 && head_size % n == 0,
+        RotatePacks<T>{write_rows<T>(x), read_rows<float>(table), number(sequence_length),
+                       number(head_size), number(pairs), back});
   });
 }
 

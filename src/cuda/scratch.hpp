@@ -7,9 +7,9 @@
 
 namespace pptrain {
 
-/// Memory of a device for what kernels hand to the next kernel of the same call: a block that is used again by the next
-/// call, later in the device's order, and gives way to one twice as large where it is too small. Outside every arena; a
-/// few megabytes.
+/// Memory of a device for what kernels hand to the next kernel of the same call: a block that is
+/// used again by the next call, later in the device's order, and gives way to one twice as large
+/// where it is too small. Outside every arena; a few megabytes.
 class Scratch {
  public:
   explicit Scratch(Device& device) : device_(device) {}

@@ -35,7 +35,8 @@ __global__ void squares_of_runs(const __grid_constant__ SquaresTable table, doub
   while (blockIdx.x < table.first_block[r]) --r;
   const ValueRun& run = table.runs[r];
   const std::size_t begin = (blockIdx.x - table.first_block[r]) * SquaresTable::elements_of_block;
-  const std::size_t limit = begin + SquaresTable::elements_of_block, end = run.size < limit ? run.size : limit;
+  const std::size_t limit = begin + SquaresTable::elements_of_block,
+                    end = run.size < limit ? run.size : limit;
   double sum = 0;
   for (std::size_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
     sum += static_cast<double>(run.values[i]) * static_cast<double>(run.values[i]);
@@ -49,7 +50,8 @@ struct CrossEntropyLoss {
   double z_loss;
   PPTRAIN_FUNCTION double operator()(std::size_t row) const {
     if (row_sum[row] == __builtin_huge_valf()) return 0.0;
-    const double logz = std::log(static_cast<double>(row_sum[row])) + static_cast<double>(row_max[row]);
+    const double logz =
+        std::log(static_cast<double>(row_sum[row])) + static_cast<double>(row_max[row]);
     const double loss = logz - static_cast<double>(target_logit[row]);
     return z_loss == 0.0 ? loss : loss + z_loss * logz * logz;
   }
@@ -57,7 +59,9 @@ struct CrossEntropyLoss {
 
 template <class T>
 struct ChunkSums : bodies::ColumnSum<T> {
-  PPTRAIN_FUNCTION ChunkSums of_chunk(std::size_t shift) const { return {{this->values, this->sums + shift}}; }
+  PPTRAIN_FUNCTION ChunkSums of_chunk(std::size_t shift) const {
+    return {{this->values, this->sums + shift}};
+  }
   PPTRAIN_FUNCTION void clear(std::size_t column) const { this->sums[column] = 0; }
 };
 
@@ -69,13 +73,16 @@ void CudaKernels::sums_of_squares(const ValueRun* runs, std::size_t count, doubl
     while (next < count && table.count < SquaresTable::capacity) table.add(runs[next++]);
     if (table.num_blocks == 0) continue;
     auto* partial_sums = scratch_.take<double>(table.num_blocks);
-    launch(device_.stream(), table.num_blocks, threads_of_sum, 0, squares_of_runs, table, partial_sums);
-    launch(device_.stream(), 1, threads_of_sum, 0, add_partial_sums, partial_sums, table.num_blocks, sum);
+    launch(device_.stream(), table.num_blocks, threads_of_sum, 0, squares_of_runs, table,
+           partial_sums);
+    launch(device_.stream(), 1, threads_of_sum, 0, add_partial_sums, partial_sums, table.num_blocks,
+           sum);
   }
 }
 
-void CudaKernels::cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
-                                     std::size_t rows, double* loss, double z_loss) {
+void CudaKernels::cross_entropy_loss(const float* row_max, const float* row_sum,
+                                     const float* target_logit, std::size_t rows, double* loss,
+                                     double z_loss) {
   launch_sum(device_.stream(), rows, CrossEntropyLoss{row_max, row_sum, target_logit, z_loss},
              scratch_.take<double>(most_partial_sums), loss);
 }
@@ -86,7 +93,8 @@ void CudaKernels::add_column_sums(const Matrix& d, float* gradient) {
   auto* partial_sums = scratch_.take<float>(chunks.count() * d.columns);
   with_type(d.type, [&](auto element) {
     using T = decltype(element);
-    launch_sum_chunks(device_.stream(), d.columns, chunks, ChunkSums<T>{{read_rows<T>(d), partial_sums}});
+    launch_sum_chunks(device_.stream(), d.columns, chunks,
+                      ChunkSums<T>{{read_rows<T>(d), partial_sums}});
   });
   launch_add_chunks(device_.stream(), d.columns, chunks, partial_sums, gradient);
 }

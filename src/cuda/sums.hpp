@@ -14,7 +14,8 @@ __global__ void sum_terms(Term term, std::size_t n, double* partial_sums) {
   __shared__ double scratch[warp_size];
   const std::size_t step = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   double sum = 0;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step)
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+       i += step)
     sum += term(i);
   sum = combine_block(sum, 0.0, threadIdx.x, blockDim.x, scratch, Plus());
   if (threadIdx.x == 0) partial_sums[blockIdx.x] = sum;
@@ -31,23 +32,27 @@ static __global__ void add_partial_sums(const double* partial_sums, unsigned n, 
 
 /// `partial_sums`: room for `most_partial_sums`.
 template <class Term>
-void launch_sum(ComputeStream& stream, std::size_t n, const Term& term, double* partial_sums, double* total) {
+void launch_sum(ComputeStream& stream, std::size_t n, const Term& term, double* partial_sums,
+                double* total) {
   if (n == 0) return;
   const std::size_t per_block = std::size_t{16} * threads_of_sum;
-  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(most_partial_sums, (n + per_block - 1) / per_block));
+  const auto blocks = static_cast<unsigned>(
+      std::min<std::size_t>(most_partial_sums, (n + per_block - 1) / per_block));
   launch(stream, blocks, threads_of_sum, 0, sum_terms<Term>, term, n, partial_sums);
   launch(stream, 1, threads_of_sum, 0, add_partial_sums, partial_sums, blocks, total);
 }
 
-// --- Columns: rows are divided into chunks, each column of a chunk is summed in the order of the rows, and then the
-// sums of the chunks in their order.
+// --- Columns: rows are divided into chunks, each column of a chunk is summed in the order of the
+// rows, and then the sums of the chunks in their order.
 
 /// How rows are divided: by their number alone, so that sums are the same on every GPU.
 struct RowChunks {
   std::size_t rows, rows_of_chunk;
 
-  explicit RowChunks(std::size_t num_rows, std::size_t most_chunks = 128, std::size_t unit = 16) : rows(num_rows) {
-    rows_of_chunk = std::max(unit, (num_rows + most_chunks * unit - 1) / (most_chunks * unit) * unit);
+  explicit RowChunks(std::size_t num_rows, std::size_t most_chunks = 128, std::size_t unit = 16)
+      : rows(num_rows) {
+    rows_of_chunk =
+        std::max(unit, (num_rows + most_chunks * unit - 1) / (most_chunks * unit) * unit);
   }
   PPTRAIN_FUNCTION std::size_t count() const { return (rows + rows_of_chunk - 1) / rows_of_chunk; }
 };
@@ -68,14 +73,17 @@ __global__ void sum_chunks(Body body, std::size_t columns, RowChunks chunks) {
 
 constexpr unsigned chunk_groups = 32;
 
-/// Blocks of 32 columns: member y sums the chunks y, y + 32, ..., then the members' sums are added in order.
-static __global__ void add_chunks(const float* partial_sums, std::size_t chunks, std::size_t columns, float* sums) {
+/// Blocks of 32 columns: member y sums the chunks y, y + 32, ..., then the members' sums are added
+/// in order.
+static __global__ void add_chunks(const float* partial_sums, std::size_t chunks,
+                                  std::size_t columns, float* sums) {
   __shared__ float of_group[chunk_groups][warp_size];
   const std::size_t column = static_cast<std::size_t>(blockIdx.x) * warp_size + threadIdx.x;
   float sum = 0;
   if (column < columns) {
 #pragma GCC unroll 8
-    for (std::size_t c = threadIdx.y; c < chunks; c += chunk_groups) sum += partial_sums[c * columns + column];
+    for (std::size_t c = threadIdx.y; c < chunks; c += chunk_groups)
+      sum += partial_sums[c * columns + column];
   }
   of_group[threadIdx.y][threadIdx.x] = sum;
   sync_block();
@@ -86,16 +94,18 @@ static __global__ void add_chunks(const float* partial_sums, std::size_t chunks,
 }
 
 template <class Body>
-void launch_sum_chunks(ComputeStream& stream, std::size_t columns, const RowChunks& chunks, const Body& body) {
+void launch_sum_chunks(ComputeStream& stream, std::size_t columns, const RowChunks& chunks,
+                       const Body& body) {
   constexpr unsigned threads = 128;
-  const dim3 grid(static_cast<unsigned>((columns + threads - 1) / threads), static_cast<unsigned>(chunks.count()));
+  const dim3 grid(static_cast<unsigned>((columns + threads - 1) / threads),
+                  static_cast<unsigned>(chunks.count()));
   launch(stream, grid, threads, 0, sum_chunks<Body>, body, columns, chunks);
 }
 
 inline void launch_add_chunks(ComputeStream& stream, std::size_t columns, const RowChunks& chunks,
                               const float* partial_sums, float* sums) {
-  launch(stream, static_cast<unsigned>((columns + warp_size - 1) / warp_size), dim3(warp_size, chunk_groups), 0,
-         add_chunks, partial_sums, chunks.count(), columns, sums);
+  launch(stream, static_cast<unsigned>((columns + warp_size - 1) / warp_size),
+         dim3(warp_size, chunk_groups), 0, add_chunks, partial_sums, chunks.count(), columns, sums);
 }
 
 }  // namespace pptrain::cuda

@@ -6,16 +6,19 @@
 
 #include "base/bfloat16.hpp"
 
-/// The threads that work on one row together, with the members of kernels::SerialTeam. Sums are formed in an order that
-/// depends on the number of elements and threads alone. C++17.
+/// The threads that work on one row together, with the members of kernels::SerialTeam. Sums are
+/// formed in an order that depends on the number of elements and threads alone. C++17.
 namespace pptrain::cuda {
 
 constexpr unsigned warp_size = 32;
 constexpr unsigned all_lanes = 0xffffffffU;
 
-// Steps that only a device can take. The shared bodies are compiled for the host too, where nothing calls these.
+// Steps that only a device can take. The shared bodies are compiled for the host too, where nothing
+// calls these.
 #if defined(__CUDA_ARCH__) || !defined(__CUDACC__)
-PPTRAIN_FUNCTION inline float from_lane_xor(float value, int lanes) { return __shfl_xor_sync(all_lanes, value, lanes); }
+PPTRAIN_FUNCTION inline float from_lane_xor(float value, int lanes) {
+  return __shfl_xor_sync(all_lanes, value, lanes);
+}
 PPTRAIN_FUNCTION inline double from_lane_xor(double value, int lanes) {
   return __shfl_xor_sync(all_lanes, value, lanes);
 }
@@ -44,17 +47,21 @@ struct Plus {
 
 /// NaNs are skipped.
 struct Larger {
-  PPTRAIN_FUNCTION float operator()(float most, float value) const { return value > most ? value : most; }
+  PPTRAIN_FUNCTION float operator()(float most, float value) const {
+    return value > most ? value : most;
+  }
 };
 
 /// All lanes get the same bits, since `combine` is commutative.
 template <class T, class Combine>
 PPTRAIN_FUNCTION T combine_lanes(T value, const Combine& combine) {
-  for (int lanes = warp_size / 2; lanes > 0; lanes /= 2) value = combine(value, from_lane_xor(value, lanes));
+  for (int lanes = warp_size / 2; lanes > 0; lanes /= 2)
+    value = combine(value, from_lane_xor(value, lanes));
   return value;
 }
 
-/// f(i) for the places i of [0, n) that member `member` of `members` visits, which are always the same.
+/// f(i) for the places i of [0, n) that member `member` of `members` visits, which are always the
+/// same.
 template <class F>
 PPTRAIN_FUNCTION void visit(std::size_t n, unsigned member, unsigned members, const F& f) {
   for (std::size_t i = member; i < n; i += members) f(i);
@@ -91,7 +98,8 @@ class WarpTeam {
   unsigned lane_;
 };
 
-/// Every member's value combined, in `scratch` of one value per warp, which all see; all threads of the block call it.
+/// Every member's value combined, in `scratch` of one value per warp, which all see; all threads of
+/// the block call it.
 template <class T, class Combine>
 PPTRAIN_FUNCTION T combine_block(T value, T none, unsigned thread, unsigned threads, T* scratch,
                                  const Combine& combine) {

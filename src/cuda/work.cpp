@@ -26,13 +26,16 @@ CudaWork::CudaWork(EventPool& pool, cudaStream_t stream) : pool_(pool), event_(p
 bool CudaWork::has_ended() {
   const cudaError_t status = cudaEventQuery(event_);
   if (status == cudaErrorNotReady) return false;
-  if (status != cudaSuccess) cuda::fail_call("cudaEventQuery", "event", "", cuda::status_text(status));
+  if (status != cudaSuccess)
+    cuda::fail_call("cudaEventQuery", "event", "", cuda::status_text(status));
   return true;
 }
 
 void CudaWork::wait() { PPTRAIN_CUDA(cudaEventSynchronize, event_); }
 
-void CudaWork::precede(cudaStream_t stream) const { PPTRAIN_CUDA(cudaStreamWaitEvent, stream, event_, 0U); }
+void CudaWork::precede(cudaStream_t stream) const {
+  PPTRAIN_CUDA(cudaStreamWaitEvent, stream, event_, 0U);
+}
 
 double CudaMoment::seconds_since(DeviceMoment& earlier) {
   CudaWork& start = dynamic_cast<CudaMoment&>(earlier).work_;

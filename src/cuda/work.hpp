@@ -27,7 +27,8 @@ class EventPool {
   std::vector<cudaEvent_t> free_;
 };
 
-/// What was called on a stream up to some moment: an event that is recorded there. The pool must outlive it.
+/// What was called on a stream up to some moment: an event that is recorded there. The pool must
+/// outlive it.
 class CudaWork final : public DeviceWork {
  public:
   CudaWork(EventPool& pool, cudaStream_t stream);

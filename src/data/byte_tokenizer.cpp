@@ -26,19 +26,24 @@ Json vocabulary_of_bytes() {
 }
 
 Json document_end() {
-  return {{"id", num_bytes}, {"content", byte_document_end}, {"single_word", false}, {"lstrip", false},
-          {"rstrip", false}, {"normalized", false},          {"special", true}};
+  return {
+      {"id", num_bytes}, {"content", byte_document_end}, {"single_word", false}, {"lstrip", false},
+      {"rstrip", false}, {"normalized", false},          {"special", true}};
 }
 
 /// Between text and the characters of its bytes, without cutting into words.
 Json byte_level() {
-  return {{"type", "ByteLevel"}, {"add_prefix_space", false}, {"trim_offsets", false}, {"use_regex", false}};
+  return {{"type", "ByteLevel"},
+          {"add_prefix_space", false},
+          {"trim_offsets", false},
+          {"use_regex", false}};
 }
 
 }  // namespace
 
 std::string byte_tokenizer_json(std::int64_t vocabulary_size) {
-  PPTRAIN_ASSERT(is_byte_vocabulary(vocabulary_size), "{} tokens are not those of bytes", vocabulary_size);
+  PPTRAIN_ASSERT(is_byte_vocabulary(vocabulary_size), "{} tokens are not those of bytes",
+                 vocabulary_size);
   Json added = Json::array();
   if (vocabulary_size > num_bytes) added.push_back(document_end());
   const Json tokenizer = {{"version", "1.0"},

@@ -21,11 +21,14 @@ struct Magic {
 };
 
 constexpr const char* unpack = "unpack it first";
-constexpr const char* take_text_out = "write the texts in it to a .txt or .jsonl file, for `pptrain tokenize`";
+constexpr const char* take_text_out =
+    "write the texts in it to a .txt or .jsonl file, for `pptrain tokenize`";
 
 constexpr Magic magics[] = {
-    {"\xFF\xFE"sv, "text in UTF-16", "save it as UTF-8, for instance by `iconv -f UTF-16 -t UTF-8`"},
-    {"\xFE\xFF"sv, "text in UTF-16", "save it as UTF-8, for instance by `iconv -f UTF-16 -t UTF-8`"},
+    {"\xFF\xFE"sv, "text in UTF-16",
+     "save it as UTF-8, for instance by `iconv -f UTF-16 -t UTF-8`"},
+    {"\xFE\xFF"sv, "text in UTF-16",
+     "save it as UTF-8, for instance by `iconv -f UTF-16 -t UTF-8`"},
     {"\x1F\x8B"sv, "compressed by gzip", unpack},
     {"\x28\xB5\x2F\xFD"sv, "compressed by zstd", unpack},
     {"\xFD"
@@ -42,12 +45,14 @@ constexpr Magic magics[] = {
 }  // namespace
 
 void check_text(const MappedFile& file, const std::string& where) {
-  const std::string_view content(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
-  const auto* const found =
-      std::find_if(std::begin(magics), std::end(magics), [&](const Magic& m) { return content.starts_with(m.bytes); });
+  const std::string_view content(reinterpret_cast<const char*>(file.bytes().data()),
+                                 file.bytes().size());
+  const auto* const found = std::find_if(std::begin(magics), std::end(magics), [&](const Magic& m) {
+    return content.starts_with(m.bytes);
+  });
   if (found == std::end(magics)) return;
-  throw_bad_input(
-      {where, fmt::format("{} is {}", file.path(), found->kind), "its bytes are no characters", found->suggestion});
+  throw_bad_input({where, fmt::format("{} is {}", file.path(), found->kind),
+                   "its bytes are no characters", found->suggestion});
 }
 
 }  // namespace pptrain

@@ -6,8 +6,9 @@
 
 namespace pptrain {
 
-/// Refuses what is no text, by the mark that it begins with: UTF-16, archives, what is compressed, tables of other
-/// programs. Its bytes are no characters. Throws `Error` (exit code 2) with `where` as the place.
+/// Refuses what is no text, by the mark that it begins with: UTF-16, archives, what is compressed,
+/// tables of other programs. Its bytes are no characters. Throws `Error` (exit code 2) with `where`
+/// as the place.
 void check_text(const MappedFile& file, const std::string& where);
 
 }  // namespace pptrain

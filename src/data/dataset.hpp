@@ -16,15 +16,21 @@ struct SampleSlot {
   std::int32_t* targets = nullptr;  ///< likewise; one of a classifier
   float* features = nullptr;        ///< of a classifier, and what images are drawn from
   float* drawing = nullptr;         ///< the image that should be drawn, (row, column, channel)
-  /// For each position of the sequence the first one of the same document; 0 where that begins before the sample.
+  /// For each position of the sequence the first one of the same document; 0 where that begins
+  /// before the sample.
   std::int32_t* document_begin = nullptr;
-  std::uint32_t* token_types = nullptr;     ///< as many as the sequence is long, where tokens have types
-  std::uint32_t* decoder_tokens = nullptr;  ///< as many as there are targets, where there is a source
-  std::int32_t* input_length = nullptr;     ///< how many of `tokens` are no padding, which is behind them
-  std::int64_t* num_targets = nullptr;      ///< how many of the targets are there, where some may be missing
+  std::uint32_t* token_types = nullptr;     ///< as many as the sequence is long, where tokens have
+                                            ///< types
+  std::uint32_t* decoder_tokens = nullptr;  ///< as many as there are targets, where there is a
+                                            ///< source
+  std::int32_t* input_length = nullptr;  ///< how many of `tokens` are no padding, which is behind
+                                         ///< them
+  std::int64_t* num_targets = nullptr;   ///< how many of the targets are there, where some may be
+                                         ///< missing
 };
 
-/// The samples of a job. Which ones a step takes depends on (seed, step, sample index) alone, never on the grid.
+/// The samples of a job. Which ones a step takes depends on (seed, step, sample index) alone, never
+/// on the grid.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -32,11 +38,13 @@ class Dataset {
   virtual void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const = 0;
   /// Samples in the order of the data, for evaluation.
   virtual std::int64_t num_windows() const = 0;
-  /// How many of these, from the first on, an evaluation takes: all, but where they are made up without an end.
+  /// How many of these, from the first on, an evaluation takes: all, but where they are made up
+  /// without an end.
   virtual std::int64_t num_held_back() const { return num_windows(); }
   /// Writes sample `index`, from 0 to num_windows() - 1, in the order of the data into the slot.
   virtual void window(std::int64_t index, const SampleSlot& slot) const = 0;
-  /// Whether a sample's tokens may end in padding, so that `SampleSlot::input_length` says something.
+  /// Whether a sample's tokens may end in padding, so that `SampleSlot::input_length` says
+  /// something.
   virtual bool has_padding() const { return false; }
   /// The files of tokens that samples are made of; none where they are numbers or made up.
   virtual std::vector<TokenOrigin> origins() const { return {}; }

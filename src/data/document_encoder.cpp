@@ -40,8 +40,8 @@ void DocumentEncoder::append_lines(const DocumentPart& part, PartTokens& result)
     append(frame_.behind, result);
     result.ends.push_back(result.tokens.size());
   };
-  result.bad_lines =
-      for_each_text_line(source_, part, {options_.json_key}, "--json-key", options_.skip_bad_lines, append_line);
+  result.bad_lines = for_each_text_line(source_, part, {options_.json_key}, "--json-key",
+                                        options_.skip_bad_lines, append_line);
 }
 
 }  // namespace pptrain

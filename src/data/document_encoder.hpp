@@ -19,9 +19,10 @@ struct PartTokens {
 /// Makes tokens of the documents in parts, on one thread: each between the tokens of a frame.
 class DocumentEncoder {
  public:
-  /// `options` say which text of lines in .jsonl files is taken. All references outlive the encoder.
-  DocumentEncoder(const DocumentSource& source, const Tokenizer& tokenizer, const DocumentFrame& frame,
-                  const TokenizeOptions& options)
+  /// `options` say which text of lines in .jsonl files is taken. All references outlive the
+  /// encoder.
+  DocumentEncoder(const DocumentSource& source, const Tokenizer& tokenizer,
+                  const DocumentFrame& frame, const TokenizeOptions& options)
       : source_(source), encoder_(tokenizer), frame_(frame), options_(options) {}
 
   /// Throws `Error` (exit code 2) for a line without such a text, unless such lines are left out.

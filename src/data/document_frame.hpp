@@ -18,8 +18,8 @@ struct DocumentFrame {
   std::int64_t size() const { return static_cast<std::int64_t>(before.size() + behind.size()); }
 };
 
-/// What the tokenizer puts around a text, where the options want it, and the token that ends a document. Throws `Error`
-/// (exit code 2) where the tokenizer has no such token.
+/// What the tokenizer puts around a text, where the options want it, and the token that ends a
+/// document. Throws `Error` (exit code 2) where the tokenizer has no such token.
 DocumentFrame make_frame(const TokenizeOptions& options, const Tokenizer& tokenizer);
 
 /// A token that tokenizer_config.json beside a tokenizer names, or the user.
@@ -31,6 +31,7 @@ struct TokenRole {
 };
 
 /// Throws `Error` (exit code 2) where there is no such token.
-std::uint32_t token_in_role(const std::string& tokenizer_path, const Tokenizer& tokenizer, const TokenRole& role);
+std::uint32_t token_in_role(const std::string& tokenizer_path, const Tokenizer& tokenizer,
+                            const TokenRole& role);
 
 }  // namespace pptrain

@@ -14,7 +14,8 @@ DocumentSource::DocumentSource(const std::vector<std::string>& paths, const Toke
   for (const std::string& path : paths) {
     File& file = files_.emplace_back(File{MappedFile(path, "tokenize")});
     check_text(file.mapped, "tokenize");
-    file.text = {reinterpret_cast<const char*>(file.mapped.bytes().data()), file.mapped.bytes().size()};
+    file.text = {reinterpret_cast<const char*>(file.mapped.bytes().data()),
+                 file.mapped.bytes().size()};
     if (is_utf8(file.text)) continue;
     RepairedText repaired = repaired_utf8(file.text);
     file.repaired = std::move(repaired.text);
@@ -26,8 +27,8 @@ DocumentSource::DocumentSource(const std::vector<std::string>& paths, const Toke
 void DocumentSource::warn_of_replaced_bytes() const {
   for (const File& file : files_) {
     if (file.replaced == 0) continue;
-    log_warning("{} is not UTF-8 in {} places; the character U+FFFD takes their place", file.mapped.path(),
-                file.replaced);
+    log_warning("{} is not UTF-8 in {} places; the character U+FFFD takes their place",
+                file.mapped.path(), file.replaced);
   }
 }
 

@@ -10,7 +10,8 @@
 
 namespace pptrain {
 
-/// What one thread makes tokens of at a time: a chunk of a document, or some lines of a .jsonl file.
+/// What one thread makes tokens of at a time: a chunk of a document, or some lines of a .jsonl
+/// file.
 struct DocumentPart {
   std::size_t file = 0;
   TextChunk chunk;              ///< of `DocumentSource::text(file)`; bytes of lines have no context
@@ -20,11 +21,13 @@ struct DocumentPart {
 /// The texts of files, cut into parts at places that depend on them and the tokenizer alone.
 class DocumentSource {
  public:
-  /// Opens the files. One that cannot be read, is empty or is UTF-16 throws `Error` (exit code 2). `tokenizer` outlives
-  /// it.
-  DocumentSource(const std::vector<std::string>& paths, const Tokenizer& tokenizer, std::size_t part_bytes);
+  /// Opens the files. One that cannot be read, is empty or is UTF-16 throws `Error` (exit code 2).
+  /// `tokenizer` outlives it.
+  DocumentSource(const std::vector<std::string>& paths, const Tokenizer& tokenizer,
+                 std::size_t part_bytes);
 
-  /// The next part; nothing at the end. UTF-8 that is wrong is cut as the text that takes its place.
+  /// The next part; nothing at the end. UTF-8 that is wrong is cut as the text that takes its
+  /// place.
   std::optional<DocumentPart> next();
 
   /// The text of a file, repaired where it is no UTF-8.

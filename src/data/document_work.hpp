@@ -18,7 +18,8 @@
 
 namespace pptrain {
 
-/// Calls `use(line, where)` for the lines of a part of a .jsonl file that are not blank; `where` is file and line.
+/// Calls `use(line, where)` for the lines of a part of a .jsonl file that are not blank; `where` is
+/// file and line.
 template <class Use>
 void for_each_line(const DocumentSource& source, const DocumentPart& part, const Use& use) {
   const std::string_view text = source.text(part.file).substr(0, part.chunk.end);
@@ -32,12 +33,14 @@ void for_each_line(const DocumentSource& source, const DocumentPart& part, const
   }
 }
 
-/// Calls `use(texts, where)` for the lines of a part of a .jsonl file that are not blank, with the texts below `keys`,
-/// which `option` names. Where `skip` is set a line that has no such texts, or that `use` refuses before it has changed
-/// anything, is left out; returns these lines. Otherwise it throws `Error` (exit code 2).
+/// Calls `use(texts, where)` for the lines of a part of a .jsonl file that are not blank, with the
+/// texts below `keys`, which `option` names. Where `skip` is set a line that has no such texts, or
+/// that `use` refuses before it has changed anything, is left out; returns these lines. Otherwise
+/// it throws `Error` (exit code 2).
 template <class Use>
 BadLines for_each_text_line(const DocumentSource& source, const DocumentPart& part,
-                            const std::vector<std::string>& keys, const char* option, bool skip, const Use& use) {
+                            const std::vector<std::string>& keys, const char* option, bool skip,
+                            const Use& use) {
   BadLines bad;
   for_each_line(source, part, [&](std::string_view line, const std::string& where) {
     try {
@@ -51,18 +54,20 @@ BadLines for_each_text_line(const DocumentSource& source, const DocumentPart& pa
 }
 
 /// Throws `Error` (exit code 2) where bad lines were left out and there are no `good` texts beside.
-inline void check_some_lines_are_good(const TokenizeOptions& options, const BadLines& bad, std::int64_t good) {
+inline void check_some_lines_are_good(const TokenizeOptions& options, const BadLines& bad,
+                                      std::int64_t good) {
   if (good > 0 || bad.count == 0) return;
-  throw_bad_input({options.texts.front(), fmt::format("all lines with text are bad, {} of them", bad.count),
+  throw_bad_input({options.texts.front(),
+                   fmt::format("all lines with text are bad, {} of them", bad.count),
                    "the first: " + bad.first, "name the key of the text, or other files"});
 }
 
-/// Makes something of every part on several threads, each by a worker of its own (`OrderedWork`), and hands it to
-/// `take` in the order of the parts; that returns how many tokens there are so far. Returns how many bytes of text
-/// there were.
+/// Makes something of every part on several threads, each by a worker of its own (`OrderedWork`),
+/// and hands it to `take` in the order of the parts; that returns how many tokens there are so far.
+/// Returns how many bytes of text there were.
 template <class MakeWorker, class Take>
-std::int64_t work_on_parts(const TokenizeOptions& options, DocumentSource& source, const MakeWorker& make_worker,
-                           const Take& take) {
+std::int64_t work_on_parts(const TokenizeOptions& options, DocumentSource& source,
+                           const MakeWorker& make_worker, const Take& take) {
   using Result = std::invoke_result_t<std::invoke_result_t<MakeWorker>&, const DocumentPart&>;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   std::int64_t given = 0, done = 0;

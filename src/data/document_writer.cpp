@@ -18,7 +18,8 @@ constexpr std::uint8_t code_of_uint16 = 8;
 std::string index_path_of(const std::string& path, TokenLayout layout) {
   if (layout == TokenLayout::header) return "";
   if (!path.ends_with(".bin"))
-    throw_bad_input({"-o " + path, "it does not end in .bin", "an indexed dataset is a pair NAME.bin and NAME.idx",
+    throw_bad_input({"-o " + path, "it does not end in .bin",
+                     "an indexed dataset is a pair NAME.bin and NAME.idx",
                      "name a file that does"});
   return std::filesystem::path(path).replace_extension(".idx").string();
 }
@@ -35,8 +36,8 @@ void write_value(AtomicFile& file, T value) {
 
 }  // namespace
 
-DocumentWriter::DocumentWriter(const std::string& path, std::int64_t vocabulary_size, std::uint64_t tokenizer,
-                               TokenLayout layout)
+DocumentWriter::DocumentWriter(const std::string& path, std::int64_t vocabulary_size,
+                               std::uint64_t tokenizer, TokenLayout layout)
     : path_(path), index_path_(index_path_of(path, layout)), tokens_(path, layout) {
   tokens_.set_vocabulary(vocabulary_size, tokenizer);
   if (layout == TokenLayout::indexed) index_.emplace(index_path_);
@@ -62,7 +63,8 @@ void DocumentWriter::write_index() {
   write_value(*index_, std::uint64_t{lengths_.size() + 1});
   for (const std::int64_t length : lengths_) {
     if (length > std::numeric_limits<std::int32_t>::max())
-      throw_bad_input({path_, fmt::format("a document has {} tokens", length), "the index counts them in 32 bits",
+      throw_bad_input({path_, fmt::format("a document has {} tokens", length),
+                       "the index counts them in 32 bits",
                        "divide the document into several files"});
     write_value(*index_, static_cast<std::int32_t>(length));
   }

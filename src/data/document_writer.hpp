@@ -11,13 +11,14 @@
 
 namespace pptrain {
 
-/// Writes tokens that come in documents, and their index where the layout has one. Tokens have 16 bits where the
-/// vocabulary allows, else 32.
+/// Writes tokens that come in documents, and their index where the layout has one. Tokens have 16
+/// bits where the vocabulary allows, else 32.
 class DocumentWriter {
  public:
-  /// `path` ends in .bin where the layout is `indexed`, which has no place for the tokenizer's digest. What cannot be
-  /// written throws `Error` (exit code 2 or 4).
-  DocumentWriter(const std::string& path, std::int64_t vocabulary_size, std::uint64_t tokenizer, TokenLayout layout);
+  /// `path` ends in .bin where the layout is `indexed`, which has no place for the tokenizer's
+  /// digest. What cannot be written throws `Error` (exit code 2 or 4).
+  DocumentWriter(const std::string& path, std::int64_t vocabulary_size, std::uint64_t tokenizer,
+                 TokenLayout layout);
 
   /// Appends tokens to the present document.
   void append(std::span<const std::uint32_t> tokens) { tokens_.append(tokens); }

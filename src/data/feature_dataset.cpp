@@ -13,11 +13,13 @@ void FeatureDataset::sample(std::int64_t step, std::int64_t index, const SampleS
   PPTRAIN_ASSERT(step >= 0 && 0 <= index && index < batch, "sample {} of step {}", index, step);
   const std::int64_t number = step * batch + index;
   if (!options_.shuffle) {
-    return table_->training_row(options_.wraps ? number % rows : step % (rows / batch) * batch + index, number, slot);
+    return table_->training_row(
+        options_.wraps ? number % rows : step % (rows / batch) * batch + index, number, slot);
   }
   const Permutation order(static_cast<std::uint64_t>(rows), options_.seed,
                           fmt::format("data.epoch.{}.order", number / rows));
-  table_->training_row(static_cast<std::int64_t>(order(static_cast<std::uint64_t>(number % rows))), number, slot);
+  table_->training_row(static_cast<std::int64_t>(order(static_cast<std::uint64_t>(number % rows))),
+                       number, slot);
 }
 
 }  // namespace pptrain

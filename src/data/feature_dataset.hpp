@@ -25,7 +25,8 @@ class FeatureTable {
   /// The file that rows are tokens of; none where they are numbers or made up.
   virtual std::vector<TokenOrigin> origins() const { return {}; }
   /// The same as sample `number` of the training, which may differ from the row as it is held back.
-  virtual void training_row(std::int64_t index, std::int64_t /*number*/, const SampleSlot& slot) const {
+  virtual void training_row(std::int64_t index, std::int64_t /*number*/,
+                            const SampleSlot& slot) const {
     row(index, slot);
   }
 };
@@ -37,9 +38,9 @@ struct FeatureOptions {
   bool wraps = false;  ///< whether a batch in order runs over the end of the table
 };
 
-/// Which row of a table a sample is: in order, sample i of step t is row (t mod n) B + i, n the number of whole
-/// batches, or row (t B + i) mod N of N where batches run over the end; shuffled, samples t B + i take each row once
-/// per epoch, in an order of its own.
+/// Which row of a table a sample is: in order, sample i of step t is row (t mod n) B + i, n the
+/// number of whole batches, or row (t B + i) mod N of N where batches run over the end; shuffled,
+/// samples t B + i take each row once per epoch, in an order of its own.
 class FeatureDataset final : public Dataset {
  public:
   FeatureDataset(std::unique_ptr<FeatureTable> table, const FeatureOptions& options)
@@ -48,7 +49,9 @@ class FeatureDataset final : public Dataset {
   void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;
   std::int64_t num_windows() const override { return table_->num_rows(); }
   std::int64_t num_held_back() const override { return table_->num_held_back(); }
-  void window(std::int64_t index, const SampleSlot& slot) const override { table_->row(index, slot); }
+  void window(std::int64_t index, const SampleSlot& slot) const override {
+    table_->row(index, slot);
+  }
   bool has_padding() const override { return table_->has_padding(); }
   std::vector<TokenOrigin> origins() const override { return table_->origins(); }
 

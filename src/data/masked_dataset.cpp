@@ -27,7 +27,8 @@ void MaskedDataset::sample(std::int64_t step, std::int64_t index, const SampleSl
 }
 
 void MaskedDataset::window(std::int64_t index, const SampleSlot& slot) const {
-  hide(text_of([&](const SampleSlot& text) { text_->window(index, text); }, slot), {of_windows_, index}, slot);
+  hide(text_of([&](const SampleSlot& text) { text_->window(index, text); }, slot),
+       {of_windows_, index}, slot);
 }
 
 MaskedDataset::Text MaskedDataset::text_of(const std::function<void(const SampleSlot&)>& read,
@@ -51,13 +52,16 @@ void MaskedDataset::hide(const Text& text, const Draws& draws, const SampleSlot&
   if (slot.tokens != nullptr) std::copy(tokens.begin(), tokens.end(), slot.tokens);
   if (slot.targets != nullptr) std::fill_n(slot.targets, tokens.size(), no_target);
   for (const std::size_t position : drawn) {
-    const std::uint64_t bits = draws.random.bits(index_of(draws.sample, options_.length, position) + 1);
+    const std::uint64_t bits =
+        draws.random.bits(index_of(draws.sample, options_.length, position) + 1);
     if (slot.tokens != nullptr) slot.tokens[position] = shown(tokens[position], bits);
-    if (slot.targets != nullptr) slot.targets[position] = static_cast<std::int32_t>(tokens[position]);
+    if (slot.targets != nullptr)
+      slot.targets[position] = static_cast<std::int32_t>(tokens[position]);
   }
 }
 
-std::vector<std::size_t> MaskedDataset::drawn_positions(const Text& text, const Draws& draws) const {
+std::vector<std::size_t> MaskedDataset::drawn_positions(const Text& text,
+                                                        const Draws& draws) const {
   const auto length = static_cast<std::size_t>(text.length);
   std::vector<std::size_t> drawn;
   std::pair<double, std::size_t> nearest = {1.0, length};  // to being drawn
@@ -73,7 +77,8 @@ std::vector<std::size_t> MaskedDataset::drawn_positions(const Text& text, const 
 
 bool MaskedDataset::may_be_hidden(std::uint32_t token) const {
   const std::vector<std::int64_t>& unmasked = options_.unmasked_tokens;
-  return token != options_.mask_token && std::find(unmasked.begin(), unmasked.end(), token) == unmasked.end();
+  return token != options_.mask_token &&
+         std::find(unmasked.begin(), unmasked.end(), token) == unmasked.end();
 }
 
 std::uint32_t MaskedDataset::shown(std::uint32_t token, std::uint64_t bits) const {

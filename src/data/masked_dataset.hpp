@@ -21,13 +21,15 @@ struct MaskOptions {
   std::uint64_t seed = 0;
 };
 
-/// Masked text from the windows of another dataset (Devlin et al., "BERT", 2019, section 3.1). Of the positions that
-/// are drawn, eight in ten show the mask, one in ten any token and one in ten its own; all have their own token as
-/// label, the others none. At least one position is drawn where one may be, and none that is padding. Tokens have type
-/// 0 where the other dataset gives them none.
+/// Masked text from the windows of another dataset (Devlin et al., "BERT", 2019, section 3.1). Of
+/// the positions that are drawn, eight in ten show the mask, one in ten any token and one in ten
+/// its own; all have their own token as label, the others none. At least one position is drawn
+/// where one may be, and none that is padding. Tokens have type 0 where the other dataset gives
+/// them none.
 ///
-/// Positions are drawn by seed, step and sample, so that they differ from epoch to epoch (Liu et al., "RoBERTa", 2019,
-/// section 4.1) and not from plan to plan; those of a window are the same in every evaluation.
+/// Positions are drawn by seed, step and sample, so that they differ from epoch to epoch (Liu et
+/// al., "RoBERTa", 2019, section 4.1) and not from plan to plan; those of a window are the same in
+/// every evaluation.
 class MaskedDataset final : public Dataset {
  public:
   MaskedDataset(std::unique_ptr<Dataset> text, const MaskOptions& options);

@@ -31,14 +31,16 @@ MixedDataset::MixedDataset(const std::vector<MixSource>& sources, const DatasetO
 }
 
 void MixedDataset::sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const {
-  PPTRAIN_ASSERT(step >= 0 && 0 <= index && index < global_batch_size_, "sample {} of step {}", index, step);
+  PPTRAIN_ASSERT(step >= 0 && 0 <= index && index < global_batch_size_, "sample {} of step {}",
+                 index, step);
   const Mixture::Draw draw = mixture_.at(step * global_batch_size_ + index);
   sources_[draw.source]->numbered(draw.number, slot);
 }
 
 void MixedDataset::window(std::int64_t index, const SampleSlot& slot) const {
   PPTRAIN_ASSERT(0 <= index && index < num_windows(), "window {} of {}", index, num_windows());
-  const auto source = std::upper_bound(first_window_.begin(), first_window_.end(), index) - first_window_.begin() - 1;
+  const auto source = std::upper_bound(first_window_.begin(), first_window_.end(), index) -
+                      first_window_.begin() - 1;
   const auto i = static_cast<std::size_t>(source);
   sources_[i]->window(index - first_window_[i], slot);
 }

@@ -17,13 +17,13 @@ struct MixSource {
   std::string source;              ///< place for messages
 };
 
-/// Samples of several sources, mixed at random by weights: which source sample t B + i is from follows from seed and
-/// number alone (mixture.hpp). Within a source samples are taken as `TokenDataset` does without batches, each
-/// window once per epoch of that source.
+/// Samples of several sources, mixed at random by weights: which source sample t B + i is from
+/// follows from seed and number alone (mixture.hpp). Within a source samples are taken as
+/// `TokenDataset` does without batches, each window once per epoch of that source.
 class MixedDataset final : public Dataset {
  public:
-  /// Opens and checks all files, as `TokenDataset` does; each source has at least T + 1 tokens. `options.source` is not
-  /// used.
+  /// Opens and checks all files, as `TokenDataset` does; each source has at least T + 1 tokens.
+  /// `options.source` is not used.
   MixedDataset(const std::vector<MixSource>& sources, const DatasetOptions& options);
 
   void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override;

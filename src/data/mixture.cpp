@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t low_word = 0xffffffffULL;
 
-/// floor((number * share + phase) / 2^32), exactly: the high and the low word of `number` one by one, so that nothing
-/// overflows.
+/// floor((number * share + phase) / 2^32), exactly: the high and the low word of `number` one by
+/// one, so that nothing overflows.
 std::int64_t part_of(std::int64_t number, std::uint64_t share, std::uint64_t phase) {
   const auto n = static_cast<std::uint64_t>(number);
   return static_cast<std::int64_t>((n >> 32) * share + (((n & low_word) * share + phase) >> 32));
@@ -34,14 +34,15 @@ Mixture::Mixture(const std::vector<double>& weights, std::uint64_t seed) : seed_
     const double weight = weights[s] / largest;  // so that no sum overflows
     rest += weight;
     if (s + 1 == weights.size()) continue;
-    const double share = std::clamp(std::round(std::ldexp(weight / rest, 32)), 1.0, static_cast<double>(low_word));
+    const double share =
+        std::clamp(std::round(std::ldexp(weight / rest, 32)), 1.0, static_cast<double>(low_word));
     shares_[s] = static_cast<std::uint64_t>(share);
   }
   for (std::size_t s = 0; s < shares_.size(); ++s) phases_.push_back(random.bits(s) & low_word);
 }
 
-/// How many of the first `number` samples each source has. No source loses any as the number grows: a source's part of
-/// what is left grows by at most one where what is left does.
+/// How many of the first `number` samples each source has. No source loses any as the number grows:
+/// a source's part of what is left grows by at most one where what is left does.
 std::vector<std::int64_t> Mixture::taken_before(std::int64_t number) const {
   std::vector<std::int64_t> taken;
   for (std::size_t s = 0; s < shares_.size(); ++s) {
@@ -65,8 +66,9 @@ Mixture::Draw Mixture::at(std::int64_t number) const {
     ++draw.source;
     own = {own.end, own.end + behind[draw.source] - before[draw.source]};
   }
-  draw.number = before[draw.source] + std::count_if(places.begin(), places.end() - 1,
-                                                    [&](std::int64_t place) { return own.contains(place); });
+  draw.number =
+      before[draw.source] + std::count_if(places.begin(), places.end() - 1,
+                                          [&](std::int64_t place) { return own.contains(place); });
   return draw;
 }
 

@@ -8,8 +8,9 @@ namespace pptrain {
 
 /// Which of several sources each sample of an endless series is taken from.
 ///
-/// A pure function of (weights, seed, number of the sample). Of the first n samples, n a multiple of the block size,
-/// each source has its share to within a few samples; within a block the sources come in a random order.
+/// A pure function of (weights, seed, number of the sample). Of the first n samples, n a multiple
+/// of the block size, each source has its share to within a few samples; within a block the sources
+/// come in a random order.
 class Mixture {
  public:
   /// A source, and how many samples of the series were taken from it before.
@@ -19,7 +20,8 @@ class Mixture {
   };
   static constexpr std::int64_t block_size = 64;
 
-  /// `weights` are positive and finite; only their ratios count, and a share below 2^-32 becomes that.
+  /// `weights` are positive and finite; only their ratios count, and a share below 2^-32 becomes
+  /// that.
   Mixture(const std::vector<double>& weights, std::uint64_t seed);
 
   /// Sample `number`, from 0.
@@ -30,8 +32,8 @@ class Mixture {
   std::vector<std::int64_t> places_in_block(std::int64_t block, std::int64_t count) const;
 
   std::uint64_t seed_;
-  /// For each source but the last, in units of 2^-32: its part of what the sources before it leave, and where in the
-  /// series its rounding begins.
+  /// For each source but the last, in units of 2^-32: its part of what the sources before it leave,
+  /// and where in the series its rounding begins.
   std::vector<std::uint64_t> shares_, phases_;
 };
 

@@ -14,9 +14,10 @@ namespace pptrain {
 
 /// Work on several threads whose results come in the order of the items.
 ///
-/// `Next` is called as `std::optional<Item> next()`, by one thread at a time; nothing ends the work. `MakeWorker` is
-/// called by each thread and returns what makes a `Result` of an `Item` there. An exception comes out where its result
-/// would have, so that the first item at fault is told whatever the number of threads.
+/// `Next` is called as `std::optional<Item> next()`, by one thread at a time; nothing ends the
+/// work. `MakeWorker` is called by each thread and returns what makes a `Result` of an `Item`
+/// there. An exception comes out where its result would have, so that the first item at fault is
+/// told whatever the number of threads.
 template <class Item, class Result, class Next, class MakeWorker>
 class OrderedWork {
  public:

@@ -5,12 +5,13 @@
 
 namespace pptrain {
 
-/// Rows of a source and the tokens that are predicted from it. What follows from these is made here: what the decoder
-/// reads, which are the targets one place later, behind a first token, with padding where there is no target; and how
-/// long sources are without their padding.
+/// Rows of a source and the tokens that are predicted from it. What follows from these is made
+/// here: what the decoder reads, which are the targets one place later, behind a first token, with
+/// padding where there is no target; and how long sources are without their padding.
 class PairTable : public FeatureTable {
  public:
-  /// Writes what the slot asks for of one row: source and its length, decoder's tokens, targets and their number.
+  /// Writes what the slot asks for of one row: source and its length, decoder's tokens, targets and
+  /// their number.
   void row(std::int64_t index, const SampleSlot& slot) const final;
   /// Always true: sources may end in padding.
   bool has_padding() const final { return true; }

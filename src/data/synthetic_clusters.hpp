@@ -14,8 +14,8 @@ struct ClusterOptions {
   std::string part = "train";  ///< points of another part lie around the same centres
 };
 
-/// Points around one centre per class, made when they are asked for: centres are normal(1), points normal(1) around
-/// theirs. Row i is of class i mod classes.
+/// Points around one centre per class, made when they are asked for: centres are normal(1), points
+/// normal(1) around theirs. Row i is of class i mod classes.
 class SyntheticClusters final : public FeatureTable {
  public:
   explicit SyntheticClusters(const ClusterOptions& options);

@@ -16,9 +16,10 @@ struct SyntheticDrawingOptions {
   std::string part = "train";  ///< images of another part are drawn from other numbers
 };
 
-/// Numbers that are normal(1), and images that follow from them, made when they are asked for: each channel rises or
-/// falls evenly from left to right and from top to bottom, by three of the numbers, which it goes on counting from the
-/// last to the first again; tanh keeps pixels from -1 to 1.
+/// Numbers that are normal(1), and images that follow from them, made when they are asked for: each
+/// channel rises or falls evenly from left to right and from top to bottom, by three of the
+/// numbers, which it goes on counting from the last to the first again; tanh keeps pixels from -1
+/// to 1.
 class SyntheticDrawings final : public FeatureTable {
  public:
   explicit SyntheticDrawings(const SyntheticDrawingOptions& options)

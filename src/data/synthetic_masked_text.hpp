@@ -15,9 +15,9 @@ struct SyntheticTextOptions {
   std::string part = "train";  ///< another part has other samples
 };
 
-/// Masked text that is made when it is asked for: two to four tokens that are drawn, over and over, so that a hidden
-/// token stands elsewhere in its sample. About 15% of the positions are hidden and have labels, one of a sample at
-/// least.
+/// Masked text that is made when it is asked for: two to four tokens that are drawn, over and over,
+/// so that a hidden token stands elsewhere in its sample. About 15% of the positions are hidden and
+/// have labels, one of a sample at least.
 class SyntheticMaskedText final : public FeatureTable {
  public:
   explicit SyntheticMaskedText(const SyntheticTextOptions& options);

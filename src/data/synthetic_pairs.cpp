@@ -19,7 +19,8 @@ SyntheticPairs::SyntheticPairs(const SyntheticPairOptions& options)
       random_(options.seed, "synthetic.pairs." + options.part) {}
 
 std::uint64_t SyntheticPairs::drawn(std::int64_t index, Drawn what, std::uint64_t behind) const {
-  return random_.bits(static_cast<std::uint64_t>(index) * drawn_for_a_row + static_cast<std::uint64_t>(what) + behind);
+  return random_.bits(static_cast<std::uint64_t>(index) * drawn_for_a_row +
+                      static_cast<std::uint64_t>(what) + behind);
 }
 
 std::int64_t SyntheticPairs::source_length(std::int64_t index) const {
@@ -37,7 +38,8 @@ std::uint64_t SyntheticPairs::phrase_length(std::int64_t index) const {
 /// Any but the padding.
 std::int64_t SyntheticPairs::token(std::int64_t index, std::uint64_t place_in_phrase) const {
   const std::uint64_t others = static_cast<std::uint64_t>(vocabulary_ - 1);
-  const auto token = static_cast<std::int64_t>(drawn(index, Drawn::phrase, place_in_phrase) % others);
+  const auto token =
+      static_cast<std::int64_t>(drawn(index, Drawn::phrase, place_in_phrase) % others);
   return token < shape().padding ? token : token + 1;
 }
 
@@ -45,7 +47,8 @@ void SyntheticPairs::read_source(std::int64_t index, std::uint32_t* tokens) cons
   const std::uint64_t n = phrase_length(index);
   const std::int64_t end = source_length(index);
   for (std::int64_t s = 0; s < shape().length; ++s) {
-    const std::int64_t one = s < end ? token(index, static_cast<std::uint64_t>(s) % n) : shape().padding;
+    const std::int64_t one =
+        s < end ? token(index, static_cast<std::uint64_t>(s) % n) : shape().padding;
     tokens[s] = static_cast<std::uint32_t>(one);
   }
 }

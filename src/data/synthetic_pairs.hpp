@@ -15,9 +15,9 @@ struct SyntheticPairOptions {
   std::string part = "train";  ///< another part has other samples
 };
 
-/// Pairs that are made when they are asked for: a source is two to four tokens that are drawn, over and over, and the
-/// targets are the same tokens in the other order, over and over. Sources and targets are of drawn lengths, from half
-/// of the places on.
+/// Pairs that are made when they are asked for: a source is two to four tokens that are drawn, over
+/// and over, and the targets are the same tokens in the other order, over and over. Sources and
+/// targets are of drawn lengths, from half of the places on.
 class SyntheticPairs final : public PairTable {
  public:
   explicit SyntheticPairs(const SyntheticPairOptions& options);

@@ -16,7 +16,8 @@ namespace {
 
 std::int32_t header_word(std::span<const std::byte> bytes, std::size_t index) {
   std::int32_t word = 0;
-  if (bytes.size() >= (index + 1) * sizeof word) std::memcpy(&word, bytes.data() + index * sizeof word, sizeof word);
+  if (bytes.size() >= (index + 1) * sizeof word)
+    std::memcpy(&word, bytes.data() + index * sizeof word, sizeof word);
   return word;
 }
 
@@ -83,13 +84,13 @@ void TokenFile::read_header(const std::string& where) {
                      fmt::format("format {} is known", format.version), "tokenize the text again"});
   }
   size_ = header_word(bytes, 2);
-  const std::int64_t wanted =
-      static_cast<std::int64_t>(token_file_header_bytes) + static_cast<std::int64_t>(bytes_of(format.type)) * size_;
+  const std::int64_t wanted = static_cast<std::int64_t>(token_file_header_bytes) +
+                              static_cast<std::int64_t>(bytes_of(format.type)) * size_;
   if (size_ < 0 || static_cast<std::int64_t>(bytes.size()) != wanted) {
-    throw_bad_input(
-        {where, fmt::format("{} is torn", path()),
-         fmt::format("its header promises {} tokens, {} bytes in all, and it has {}", size_, wanted, bytes.size()),
-         "tokenize the text again"});
+    throw_bad_input({where, fmt::format("{} is torn", path()),
+                     fmt::format("its header promises {} tokens, {} bytes in all, and it has {}",
+                                 size_, wanted, bytes.size()),
+                     "tokenize the text again"});
   }
   offset_ = token_file_header_bytes;
   type_ = format.type;
@@ -111,10 +112,11 @@ void TokenFile::read_index(const std::string& index, const std::string& where) {
   size_ = index_->num_tokens();
   const std::int64_t wanted = size_ * static_cast<std::int64_t>(bytes_of(type_));
   if (static_cast<std::int64_t>(file_.bytes().size()) == wanted) return;
-  throw_bad_input({where, fmt::format("{} does not belong to {}", path(), index),
-                   fmt::format("the index promises {} tokens, {} bytes in all, and the file has {}", size_, wanted,
-                               file_.bytes().size()),
-                   "copy both files of the dataset again; an index of something else has to lie elsewhere"});
+  throw_bad_input(
+      {where, fmt::format("{} does not belong to {}", path(), index),
+       fmt::format("the index promises {} tokens, {} bytes in all, and the file has {}", size_,
+                   wanted, file_.bytes().size()),
+       "copy both files of the dataset again; an index of something else has to lie elsewhere"});
 }
 
 std::vector<std::int64_t> TokenFile::document_starts(std::int64_t begin, std::int64_t end) const {
@@ -123,32 +125,38 @@ std::vector<std::int64_t> TokenFile::document_starts(std::int64_t begin, std::in
 }
 
 void TokenFile::copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const {
-  PPTRAIN_ASSERT(0 <= begin && 0 <= count && begin + count <= size_, "[{}, +{}) of {} tokens", begin, count, size_);
+  PPTRAIN_ASSERT(0 <= begin && 0 <= count && begin + count <= size_, "[{}, +{}) of {} tokens",
+                 begin, count, size_);
   stamp_.check_unchanged();  // where the file has become shorter, its pages are gone
   widen_tokens(type_, data() + static_cast<std::size_t>(begin) * bytes_of(type_), count, out);
   stamp_.check_unchanged();
   const std::uint32_t *const first = out, *const end = out + count;
-  const auto* const foreign = std::find_if(first, end, [this](std::uint32_t t) { return t >= vocabulary_size_; });
+  const auto* const foreign =
+      std::find_if(first, end, [this](std::uint32_t t) { return t >= vocabulary_size_; });
   if (foreign == end) return;
-  throw_runtime_failure(
-      {path(),
-       fmt::format("token {} at position {} is outside the vocabulary now", *foreign, begin + (foreign - first)),
-       fmt::format("all were below {} when the job began", vocabulary_size_),
-       "leave the file as it is while the job runs"});
+  throw_runtime_failure({path(),
+                         fmt::format("token {} at position {} is outside the vocabulary now",
+                                     *foreign, begin + (foreign - first)),
+                         fmt::format("all were below {} when the job began", vocabulary_size_),
+                         "leave the file as it is while the job runs"});
 }
 
 /// Without header and index the name alone says what the bytes are.
 void TokenFile::check_bare(std::int64_t vocabulary_size, const std::string& where) const {
   const char* const remedy =
-      "write tokens with a header by `pptrain tokenize --tokenizer FOLDER`, with the model's tokenizer";
+      "write tokens with a header by `pptrain tokenize --tokenizer FOLDER`, with the model's "
+      "tokenizer";
   if (type_ == TokenType::uint8 && !is_byte_vocabulary(vocabulary_size)) {
-    throw_bad_input({where, fmt::format("{} holds no tokens of a vocabulary of {}", path(), vocabulary_size),
-                     "a file that is no token file is read byte by byte, for a vocabulary_size of 256, or 257",
-                     remedy});
+    throw_bad_input(
+        {where, fmt::format("{} holds no tokens of a vocabulary of {}", path(), vocabulary_size),
+         "a file that is no token file is read byte by byte, for a vocabulary_size of 256, or 257",
+         remedy});
   }
   if (type_ == TokenType::uint16 && vocabulary_size > std::int64_t{1} << 16) {
-    throw_bad_input({where, fmt::format("{} may not hold tokens of a vocabulary of {}", path(), vocabulary_size),
-                     "it has no header, so that its tokens have 16 bits, which end at 65535", remedy});
+    throw_bad_input(
+        {where,
+         fmt::format("{} may not hold tokens of a vocabulary of {}", path(), vocabulary_size),
+         "it has no header, so that its tokens have 16 bits, which end at 65535", remedy});
   }
 }
 
@@ -160,7 +168,8 @@ void TokenFile::check_vocabulary(std::int64_t vocabulary_size, const std::string
   if (foreign.position == size_) return;
   throw_bad_input(
       {where,
-       fmt::format("{}: token {} at position {} is outside the vocabulary", path(), foreign.value, foreign.position),
+       fmt::format("{}: token {} at position {} is outside the vocabulary", path(), foreign.value,
+                   foreign.position),
        fmt::format("vocabulary_size = {} admits 0 to {}", vocabulary_size, vocabulary_size - 1),
        "set vocabulary_size to that of the tokenizer"});
 }

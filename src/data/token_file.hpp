@@ -12,10 +12,11 @@
 
 namespace pptrain {
 
-/// Header of a token file: 256 int32 with magic, version and number of tokens first; little-endian tokens follow. The
-/// convention of llm.c (github.com/karpathy/llm.c), which has one such header for tokens of 16 bits and one for 32, and
-/// zeros behind these three. What is written here says behind them what made the tokens: a mark, and the two halves of
-/// a `tokenizer_digest`, the lower one first.
+/// Header of a token file: 256 int32 with magic, version and number of tokens first; little-endian
+/// tokens follow. The convention of llm.c (github.com/karpathy/llm.c), which has one such header
+/// for tokens of 16 bits and one for 32, and zeros behind these three. What is written here says
+/// behind them what made the tokens: a mark, and the two halves of a `tokenizer_digest`, the lower
+/// one first.
 struct TokenFileFormat {
   std::int32_t magic;
   std::int32_t version;
@@ -34,7 +35,8 @@ constexpr const TokenFileFormat& token_file_format(std::int64_t vocabulary_size)
 /// The tokens of one file, mapped into memory.
 ///
 /// What a path means is told by, in this order:
-/// - a name that ends in `.idx`, or one without a file of its own but with NAME.idx beside it: a dataset of Megatron-LM
+/// - a name that ends in `.idx`, or one without a file of its own but with NAME.idx beside it: a
+/// dataset of Megatron-LM
 ///   in NAME.bin and NAME.idx (token_index.hpp);
 /// - the magic number: a header and tokens of 16 or 32 bits;
 /// - a name that ends in `.bin` with an `.idx` beside it: a dataset of Megatron-LM;
@@ -49,18 +51,22 @@ class TokenFile {
   const std::string& path() const { return file_.path(); }
   /// Number of tokens.
   std::int64_t size() const { return size_; }
-  /// Copies tokens [begin, begin + count) to `out`. A file that was written since it was opened, and a token outside
-  /// the vocabulary that was checked, which it then has got, throw `Error` (exit code 4).
+  /// Copies tokens [begin, begin + count) to `out`. A file that was written since it was opened,
+  /// and a token outside the vocabulary that was checked, which it then has got, throw `Error`
+  /// (exit code 4).
   void copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const;
-  /// Digest of what made the tokens (`tokenizer_digest`), that of bytes for text; 0 where the file does not say.
+  /// Digest of what made the tokens (`tokenizer_digest`), that of bytes for text; 0 where the file
+  /// does not say.
   std::uint64_t tokenizer() const { return tokenizer_; }
-  /// Refuses a file that nothing says to hold such tokens, as text for a vocabulary that is not of bytes, and a token
-  /// outside [0, vocabulary_size): file, position and value. Reads the whole file where its type holds such tokens.
+  /// Refuses a file that nothing says to hold such tokens, as text for a vocabulary that is not of
+  /// bytes, and a token outside [0, vocabulary_size): file, position and value. Reads the whole
+  /// file where its type holds such tokens.
   void check_vocabulary(std::int64_t vocabulary_size, const std::string& where);
 
   /// Whether an index says where documents begin.
   bool knows_documents() const { return index_.has_value(); }
-  /// The tokens in [begin, end) with which documents begin: those of the index, or the file's first one alone.
+  /// The tokens in [begin, end) with which documents begin: those of the index, or the file's first
+  /// one alone.
   std::vector<std::int64_t> document_starts(std::int64_t begin, std::int64_t end) const;
 
  private:

@@ -24,22 +24,27 @@ constexpr std::int64_t index_header_bytes = 34;
 
 bool names_index(const std::string& path) { return path.ends_with(".idx"); }
 
-TokenIndex::TokenIndex(const std::string& path, const std::string& where) : stamp_(path), file_(path, where) {
+TokenIndex::TokenIndex(const std::string& path, const std::string& where)
+    : stamp_(path), file_(path, where) {
   read_header(where);
   check_sequences(where);
   check_documents(where);
 }
 
-void TokenIndex::refuse(const std::string& where, const std::string& problem, const std::string& reason) const {
+void TokenIndex::refuse(const std::string& where, const std::string& problem,
+                        const std::string& reason) const {
   throw_bad_input({where, fmt::format("{} {}", path(), problem), reason,
-                   "write the dataset again with Megatron-LM's tools, or name a file of tokens without an index"});
+                   "write the dataset again with Megatron-LM's tools, or name a file of tokens "
+                   "without an index"});
 }
 
 /// Entries are not aligned: the header has 34 bytes.
 template <class T>
 T TokenIndex::entry(std::int64_t table, std::int64_t index) const {
   T value = 0;
-  std::memcpy(&value, file_.bytes().data() + table + index * static_cast<std::int64_t>(sizeof value), sizeof value);
+  std::memcpy(&value,
+              file_.bytes().data() + table + index * static_cast<std::int64_t>(sizeof value),
+              sizeof value);
   return value;
 }
 
@@ -47,9 +52,11 @@ void TokenIndex::read_header(const std::string& where) {
   const auto size = static_cast<std::int64_t>(file_.bytes().size());
   const std::string_view start(reinterpret_cast<const char*>(file_.bytes().data()),
                                std::min(file_.bytes().size(), index_magic.size()));
-  if (start != index_magic) refuse(where, "is no index of Megatron-LM", "it does not begin with MMIDIDX");
+  if (start != index_magic)
+    refuse(where, "is no index of Megatron-LM", "it does not begin with MMIDIDX");
   if (size < index_header_bytes) {
-    refuse(where, "is torn", fmt::format("its header has {} bytes, and the file {}", index_header_bytes, size));
+    refuse(where, "is torn",
+           fmt::format("its header has {} bytes, and the file {}", index_header_bytes, size));
   }
   const auto version = entry<std::uint64_t>(version_at, 0);
   if (version != 1) refuse(where, fmt::format("has version {}", version), "version 1 is known");
@@ -64,9 +71,11 @@ void TokenIndex::read_sizes(const std::string& where) {
   const auto entries = entry<std::uint64_t>(num_entries_at, 0);
   // Numbers above the file's size would overflow the sum.
   const bool fits = sequences <= size && entries <= size;
-  if (!fits || static_cast<std::uint64_t>(index_header_bytes) + 12 * sequences + 8 * entries != size) {
+  if (!fits ||
+      static_cast<std::uint64_t>(index_header_bytes) + 12 * sequences + 8 * entries != size) {
     refuse(where, "is torn",
-           fmt::format("its header promises {} sequences and {} document entries, which does not make its {} bytes",
+           fmt::format("its header promises {} sequences and {} document entries, which does not "
+                       "make its {} bytes",
                        sequences, entries, size));
   }
   num_sequences_ = static_cast<std::int64_t>(sequences);
@@ -89,14 +98,17 @@ void TokenIndex::read_type(const std::string& where) {
   }
   const bool is_real = code == 6 || code == 7;
   refuse(where, fmt::format("stores tokens as type {}", code),
-         is_real ? "that are floating-point numbers, and tokens are integers" : "known are 1 to 5 and 8");
+         is_real ? "that are floating-point numbers, and tokens are integers"
+                 : "known are 1 to 5 and 8");
 }
 
 void TokenIndex::check_sequences(const std::string& where) {
   const auto width = static_cast<std::int64_t>(bytes_of(type_));
   for (std::int64_t s = 0; s < num_sequences_; ++s) {
     const auto length = entry<std::int32_t>(lengths_, s);
-    if (length < 0) refuse(where, fmt::format("gives sequence {} {} tokens", s, length), "a length is at least 0");
+    if (length < 0)
+      refuse(where, fmt::format("gives sequence {} {} tokens", s, length),
+             "a length is at least 0");
     const auto offset = entry<std::int64_t>(offsets_, s);
     if (offset != num_tokens_ * width) {
       refuse(where, fmt::format("begins sequence {} at byte {}", s, offset),

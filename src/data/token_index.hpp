@@ -10,16 +10,18 @@
 
 namespace pptrain {
 
-/// The index (.idx) of a dataset as Megatron-LM's preprocessing writes it: how tokens are stored in the file beside it
+/// The index (.idx) of a dataset as Megatron-LM's preprocessing writes it: how tokens are stored in
+/// the file beside it
 /// (.bin), how long the sequences there are, and which of them begin documents.
 ///
-/// Little-endian: the bytes `MMIDIDX\0\0`, uint64 version 1, uint8 code of the type, uint64 number of sequences S,
-/// uint64 number of document entries D; int32 tokens of each sequence (S), int64 its first byte (S), int64 first
-/// sequence of each document (D), of which the last entry is S. Sequences follow each other without gaps.
+/// Little-endian: the bytes `MMIDIDX\0\0`, uint64 version 1, uint8 code of the type, uint64 number
+/// of sequences S, uint64 number of document entries D; int32 tokens of each sequence (S), int64
+/// its first byte (S), int64 first sequence of each document (D), of which the last entry is S.
+/// Sequences follow each other without gaps.
 class TokenIndex {
  public:
-  /// Maps and checks the file. One that cannot be read, is no index, or has entries that contradict each other throws
-  /// `Error` (exit code 2) with `where` as the place.
+  /// Maps and checks the file. One that cannot be read, is no index, or has entries that contradict
+  /// each other throws `Error` (exit code 2) with `where` as the place.
   TokenIndex(const std::string& path, const std::string& where);
 
   /// Path of the index, not of the tokens.
@@ -30,8 +32,8 @@ class TokenIndex {
   std::int64_t num_tokens() const { return num_tokens_; }
   /// Documents, empty ones included.
   std::int64_t num_documents() const { return num_entries_ - 1; }
-  /// The tokens in [begin, end) with which documents begin, in order; an empty document has none. A file that was
-  /// written since it was opened throws `Error` (exit code 4).
+  /// The tokens in [begin, end) with which documents begin, in order; an empty document has none. A
+  /// file that was written since it was opened throws `Error` (exit code 4).
   std::vector<std::int64_t> document_starts(std::int64_t begin, std::int64_t end) const;
 
  private:
@@ -43,7 +45,8 @@ class TokenIndex {
   void check_sequences(const std::string& where);
   void check_documents(const std::string& where) const;
   std::int64_t first_token(std::int64_t document) const;
-  [[noreturn]] void refuse(const std::string& where, const std::string& problem, const std::string& reason) const;
+  [[noreturn]] void refuse(const std::string& where, const std::string& problem,
+                           const std::string& reason) const;
 
   FileStamp stamp_;
   MappedFile file_;

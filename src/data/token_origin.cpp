@@ -18,7 +18,8 @@ namespace {
 /// The length of each text goes in front of it, so that no two tables are the same bytes.
 std::uint64_t digest_of(const std::map<std::uint32_t, std::string>& tokens) {
   std::string table;
-  for (const auto& [token, text] : tokens) table += fmt::format("{} {} {}", token, text.size(), text);
+  for (const auto& [token, text] : tokens)
+    table += fmt::format("{} {} {}", token, text.size(), text);
   const std::uint64_t digest = XXH3_64bits(table.data(), table.size());
   return digest == 0 ? 1 : digest;
 }
@@ -58,11 +59,12 @@ void check_same_tokenizer(const std::vector<TokenOrigin>& files) {
     if (file.tokenizer == 0) continue;
     if (first == nullptr) first = &file;
     if (file.tokenizer == first->tokenizer) continue;
-    throw_bad_input(
-        {file.where, fmt::format("{} and {} are of different tokenizers", file.path, first->path),
-         fmt::format("the former has tokens of {}, the latter of {}: a number stands for another text in each",
-                     name_of(file.tokenizer), name_of(first->tokenizer)),
-         "make both by the model's tokenizer, `pptrain tokenize --tokenizer FOLDER`"});
+    throw_bad_input({file.where,
+                     fmt::format("{} and {} are of different tokenizers", file.path, first->path),
+                     fmt::format("the former has tokens of {}, the latter of {}: a number stands "
+                                 "for another text in each",
+                                 name_of(file.tokenizer), name_of(first->tokenizer)),
+                     "make both by the model's tokenizer, `pptrain tokenize --tokenizer FOLDER`"});
   }
 }
 

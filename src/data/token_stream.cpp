@@ -23,7 +23,8 @@ TokenStream::TokenStream(const std::vector<std::string>& paths, std::int64_t voc
 }
 
 void TokenStream::copy(std::int64_t begin, std::int64_t count, std::uint32_t* out) const {
-  auto file = std::upper_bound(first_token_.begin(), first_token_.end(), begin) - first_token_.begin() - 1;
+  auto file =
+      std::upper_bound(first_token_.begin(), first_token_.end(), begin) - first_token_.begin() - 1;
   while (count > 0) {
     const auto i = static_cast<std::size_t>(file++);
     const std::int64_t part = std::min(count, first_token_[i + 1] - begin);
@@ -44,10 +45,10 @@ void TokenStream::check_documents(const std::string& where) const {
   if (end_of_document_) return;
   for (const TokenFile& file : files_) {
     if (file.knows_documents()) continue;
-    throw_bad_input(
-        {where, fmt::format("nothing says where documents of {} end", file.path()),
-         "attend_across_documents = false keeps attention within documents",
-         "write end_of_document = ID in [data], name files with an .idx, or leave attend_across_documents"});
+    throw_bad_input({where, fmt::format("nothing says where documents of {} end", file.path()),
+                     "attend_across_documents = false keeps attention within documents",
+                     "write end_of_document = ID in [data], name files with an .idx, or leave "
+                     "attend_across_documents"});
   }
 }
 
@@ -58,7 +59,8 @@ std::vector<char> TokenStream::starts_in_files(std::int64_t begin, std::int64_t 
     const std::int64_t first = std::max(begin, first_token_[i]);
     const std::int64_t end = std::min(begin + count, first_token_[i + 1]);
     if (first >= end) continue;
-    for (const std::int64_t start : files_[i].document_starts(first - first_token_[i], end - first_token_[i]))
+    for (const std::int64_t start :
+         files_[i].document_starts(first - first_token_[i], end - first_token_[i]))
       starts[static_cast<std::size_t>(first_token_[i] + start - begin)] = 1;
   }
   return starts;

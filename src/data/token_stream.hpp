@@ -12,11 +12,12 @@ namespace pptrain {
 
 /// The tokens of several files one behind the other, and the documents that they are.
 ///
-/// A document begins with each file, where the index of a file says so, and behind each token that ends one.
+/// A document begins with each file, where the index of a file says so, and behind each token that
+/// ends one.
 class TokenStream {
  public:
-  /// Opens and checks the files: none, one that is missing, empty or unreadable, or a token outside the vocabulary
-  /// throw `Error` (exit code 2) with `where` as the place.
+  /// Opens and checks the files: none, one that is missing, empty or unreadable, or a token outside
+  /// the vocabulary throw `Error` (exit code 2) with `where` as the place.
   TokenStream(const std::vector<std::string>& paths, std::int64_t vocabulary_size,
               std::optional<std::int64_t> end_of_document, const std::string& where);
 
@@ -29,8 +30,8 @@ class TokenStream {
   std::vector<TokenOrigin> origins(const std::string& where) const;
   /// Refuses files of which nothing says where documents end.
   void check_documents(const std::string& where) const;
-  /// For tokens [begin, begin + count) the first one of the same document, counted from `begin`; 0 where it lies
-  /// before.
+  /// For tokens [begin, begin + count) the first one of the same document, counted from `begin`; 0
+  /// where it lies before.
   void document_begins(std::int64_t begin, std::int64_t count, std::int32_t* out) const;
 
  private:

@@ -9,7 +9,8 @@
 namespace pptrain {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "tokens are little-endian and read as they are");
+static_assert(std::endian::native == std::endian::little,
+              "tokens are little-endian and read as they are");
 
 template <class T>
 T stored_token(const std::byte* from, std::int64_t index) {
@@ -50,7 +51,8 @@ void widen_tokens(TokenType type, const std::byte* from, std::int64_t count, std
   with_type(type, [=](auto number) {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto value = static_cast<std::int64_t>(stored_token<decltype(number)>(from, i));
-      out[i] = 0 <= value && value < no_stored_token ? static_cast<std::uint32_t>(value) : no_stored_token;
+      out[i] = 0 <= value && value < no_stored_token ? static_cast<std::uint32_t>(value)
+                                                     : no_stored_token;
     }
   });
 }

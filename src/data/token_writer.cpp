@@ -21,7 +21,8 @@ const TokenFileFormat& format_of(std::int64_t vocabulary_size, TokenLayout layou
 
 }  // namespace
 
-TokenWriter::TokenWriter(const std::string& path, TokenLayout layout) : path_(path), layout_(layout), file_(path) {
+TokenWriter::TokenWriter(const std::string& path, TokenLayout layout)
+    : path_(path), layout_(layout), file_(path) {
   constexpr std::array<std::byte, token_file_header_bytes> room = {};
   if (layout_ == TokenLayout::header) file_.write(room);
 }
@@ -51,9 +52,10 @@ void TokenWriter::commit() {
 
 void TokenWriter::write_header() {
   if (num_tokens_ > std::numeric_limits<std::int32_t>::max()) {
-    throw_bad_input(
-        {path_, fmt::format("{} tokens are too many for one file", num_tokens_), "the header counts them in 32 bits",
-         "tokenize the text in parts and give [data] train a list of files, or use --megatron with --tokenizer"});
+    throw_bad_input({path_, fmt::format("{} tokens are too many for one file", num_tokens_),
+                     "the header counts them in 32 bits",
+                     "tokenize the text in parts and give [data] train a list of files, or use "
+                     "--megatron with --tokenizer"});
   }
   const std::array<std::int32_t, 6> words = {format_.magic,
                                              format_.version,

@@ -13,7 +13,8 @@ namespace pptrain {
 /// What a file of tokens looks like.
 enum class TokenLayout {
   header,   ///< the header of token_file.hpp, then the tokens
-  indexed,  ///< Megatron-LM's: the tokens alone in .bin; lengths and documents are in .idx (token_index.hpp)
+  indexed,  ///< Megatron-LM's: the tokens alone in .bin; lengths and documents are in .idx
+            ///< (token_index.hpp)
 };
 
 /// Writes the tokens of a file, and its header where the layout has one.
@@ -22,8 +23,8 @@ class TokenWriter {
   /// Creates the partial file; one that cannot be created throws `Error` (exit code 2).
   explicit TokenWriter(const std::string& path, TokenLayout layout = TokenLayout::header);
 
-  /// Takes 32 bits for a token where the vocabulary needs them, else 16; `tokenizer` is its `tokenizer_digest`, which
-  /// goes into the header. Call before the first `append`.
+  /// Takes 32 bits for a token where the vocabulary needs them, else 16; `tokenizer` is its
+  /// `tokenizer_digest`, which goes into the header. Call before the first `append`.
   void set_vocabulary(std::int64_t vocabulary_size, std::uint64_t tokenizer);
   /// Tokens are below the size of the vocabulary.
   void append(std::span<const std::uint32_t> tokens);

@@ -54,7 +54,8 @@ std::unordered_map<std::string, std::string> trainer_options(std::int64_t num_pi
   return {{"model_type", "bpe"},
           {"vocab_size", std::to_string(num_pieces)},
           {"character_coverage", "0.9999"},
-          // Nothing of the text is lost: no normalisation, bytes for rare characters, a piece for line ends.
+          // Nothing of the text is lost: no normalisation, bytes for rare characters, a piece for
+          // line ends.
           {"normalization_rule_name", "identity"},
           {"byte_fallback", "true"},
           {"add_dummy_prefix", "false"},
@@ -68,11 +69,12 @@ std::unordered_map<std::string, std::string> trainer_options(std::int64_t num_pi
 }  // namespace
 
 Vocabulary::Vocabulary(std::string serialized, const std::string& where)
-    : serialized_(std::move(serialized)), processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
+    : serialized_(std::move(serialized)),
+      processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
   const auto status = processor_->LoadFromSerializedProto(serialized_);
   if (!status.ok()) {
-    throw_bad_input(
-        {where, "this is no SentencePiece model", status.ToString(), "name a .model file of SentencePiece"});
+    throw_bad_input({where, "this is no SentencePiece model", status.ToString(),
+                     "name a .model file of SentencePiece"});
   }
 }
 
@@ -88,16 +90,19 @@ Vocabulary Vocabulary::train(const std::vector<MappedFile>& texts, std::int64_t 
   if (num_pieces < min_pieces || num_pieces > max_pieces) {
     throw_bad_input(
         {"--train-vocabulary", fmt::format("{} pieces are out of range", num_pieces),
-         fmt::format("the smallest vocabulary has {} (256 bytes, line end, control pieces, one to learn)", min_pieces),
+         fmt::format(
+             "the smallest vocabulary has {} (256 bytes, line end, control pieces, one to learn)",
+             min_pieces),
          fmt::format("use {} to {}", min_pieces, max_pieces)});
   }
   Lines lines(texts);
   std::string serialized;
-  const auto status = sentencepiece::SentencePieceTrainer::Train(trainer_options(num_pieces), &lines, &serialized);
+  const auto status =
+      sentencepiece::SentencePieceTrainer::Train(trainer_options(num_pieces), &lines, &serialized);
   if (!status.ok()) {
     throw_bad_input({"--train-vocabulary",
-                     fmt::format("no model with {} pieces can be trained on this text", num_pieces), status.ToString(),
-                     "use another number of pieces or more text"});
+                     fmt::format("no model with {} pieces can be trained on this text", num_pieces),
+                     status.ToString(), "use another number of pieces or more text"});
   }
   return {std::move(serialized), "--train-vocabulary"};
 }

@@ -37,7 +37,8 @@ class Vocabulary {
   std::vector<std::uint32_t> encode(std::string_view text) const;
   /// The text of the tokens, for checks and samples.
   std::string decode(const std::vector<std::uint32_t>& tokens) const;
-  /// A model that was trained here as the text of a tokenizer.json, which makes the same tokens of text.
+  /// A model that was trained here as the text of a tokenizer.json, which makes the same tokens of
+  /// text.
   std::string tokenizer_json() const;
   /// The model as the bytes of its file.
   const std::string& serialized() const { return serialized_; }

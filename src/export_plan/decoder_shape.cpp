@@ -19,27 +19,28 @@ class BlockReader {
   void read(const Layer& layer) {
     layer_ = &layer;
     for (const Operator& operation : layer.operators.operators) {
-      std::visit(overloaded{[&](const op::Norm& norm) { take_norm(norm, operation); },
-                            [&](const op::Linear& linear) { take_linear(linear, operation); },
-                            [&](const op::Rotary& rotary) { shape_.rotary = rotary.form; },
-                            [&](const op::SelfAttention& attention) { take_attention(attention); },
-                            [&](const op::Activate& activate) { shape_.activation = activate.activation; },
-                            [&](const op::Gate& gate) { take_gate(gate.activation); },
-                            [&](const op::WeightedGate& gate) { take_weighted_gate(gate, operation); },
-                            [&](const op::Router& router) { take_router(router); },
-                            [&](const op::ExpertLinear&) { take_expert(operation); },
-                            [&](const op::Addition& addition) { take_addition(addition); },
-                            [&](const op::Enter&) {},
-                            [&](const op::Sum&) {},
-                            [&](const op::Conversion&) {},
-                            [&](const op::Gather&) {},
-                            [&](const op::Take&) {},
-                            [&](const op::Dropout&) {},
-                            [&](const op::Dispatch&) {},
-                            [&](const op::Combine&) {},
-                            [&](const op::ExpertBalance&) {},
-                            [&](const auto&) { known_ = false; }},
-                 operation.kind);
+      std::visit(
+          overloaded{[&](const op::Norm& norm) { take_norm(norm, operation); },
+                     [&](const op::Linear& linear) { take_linear(linear, operation); },
+                     [&](const op::Rotary& rotary) { shape_.rotary = rotary.form; },
+                     [&](const op::SelfAttention& attention) { take_attention(attention); },
+                     [&](const op::Activate& activate) { shape_.activation = activate.activation; },
+                     [&](const op::Gate& gate) { take_gate(gate.activation); },
+                     [&](const op::WeightedGate& gate) { take_weighted_gate(gate, operation); },
+                     [&](const op::Router& router) { take_router(router); },
+                     [&](const op::ExpertLinear&) { take_expert(operation); },
+                     [&](const op::Addition& addition) { take_addition(addition); },
+                     [&](const op::Enter&) {},
+                     [&](const op::Sum&) {},
+                     [&](const op::Conversion&) {},
+                     [&](const op::Gather&) {},
+                     [&](const op::Take&) {},
+                     [&](const op::Dropout&) {},
+                     [&](const op::Dispatch&) {},
+                     [&](const op::Combine&) {},
+                     [&](const op::ExpertBalance&) {},
+                     [&](const auto&) { known_ = false; }},
+          operation.kind);
     }
   }
 
@@ -60,7 +61,8 @@ class BlockReader {
     // What is added to the stream has no norm of its own.
     known_ = known_ && layer_->operators.values[*operation.output].element != Element::fp32;
     shape_.norm = norm.form;
-    if (attended_ && num_added_ == 0) shape_.parallel = true;  // it reads what attention has not been added to
+    if (attended_ && num_added_ == 0)
+      shape_.parallel = true;  // it reads what attention has not been added to
   }
 
   void take_linear(const op::Linear& linear, const Operator& operation) {
@@ -95,7 +97,8 @@ class BlockReader {
     shape_.head_size = attention.head_size;
     shape_.window = attention.window;
     const auto size = static_cast<double>(attention.head_size);
-    known_ = known_ && attention.cap == 0.0 && std::abs(attention.scale * std::sqrt(size) - 1.0) < 1e-6;
+    known_ =
+        known_ && attention.cap == 0.0 && std::abs(attention.scale * std::sqrt(size) - 1.0) < 1e-6;
     known_ = known_ && (!shape_.head_norms || normalised_width_ == attention.head_size);
   }
 
@@ -137,11 +140,13 @@ bool attends(const Layer& layer) {
                      [](const Operator& o) { return o.as<op::SelfAttention>() != nullptr; });
 }
 
-/// The layers between the first and the last one, a block for each that attends and those up to the next such one.
+/// The layers between the first and the last one, a block for each that attends and those up to the
+/// next such one.
 std::vector<Interval> blocks_of(const Model& model) {
   std::vector<Interval> blocks;
   for (std::int64_t layer = 1; layer + 1 < model.num_layers(); ++layer) {
-    if (attends(model.layers[static_cast<std::size_t>(layer)]) || blocks.empty()) blocks.push_back({layer, layer});
+    if (attends(model.layers[static_cast<std::size_t>(layer)]) || blocks.empty())
+      blocks.push_back({layer, layer});
     blocks.back().end = layer + 1;
   }
   return blocks;
@@ -155,7 +160,8 @@ void take_embedding(const Layer& layer, DecoderShape& shape) {
     const ParameterSpec& table = layer.parameters[operation.parameters.front()];
     shape.vocabulary = table.shape.front();
     shape.hidden = table.shape.back();
-    if (embedding->positions) shape.learned_positions = layer.parameters[operation.parameters[1]].shape.front();
+    if (embedding->positions)
+      shape.learned_positions = layer.parameters[operation.parameters[1]].shape.front();
   }
 }
 
@@ -171,28 +177,32 @@ bool same_blocks(const Model& model, Interval a, Interval b) {
   if (a.size() != b.size()) return false;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     const Layer& first = model.layers[static_cast<std::size_t>(a.begin + i)];
-    if (first.signature != model.layers[static_cast<std::size_t>(b.begin + i)].signature) return false;
+    if (first.signature != model.layers[static_cast<std::size_t>(b.begin + i)].signature)
+      return false;
   }
   return true;
 }
 
 [[noreturn]] void refuse(const Model& model, const std::string& trainer, const std::string& source,
                          const std::string& reason) {
-  throw_bad_input({source, fmt::format("{} cannot be told of the model {}", trainer, model.name), reason,
-                   "train it with pptrain, which runs any model that it plans"});
+  throw_bad_input({source, fmt::format("{} cannot be told of the model {}", trainer, model.name),
+                   reason, "train it with pptrain, which runs any model that it plans"});
 }
 
 }  // namespace
 
-DecoderShape decoder_shape(const Model& model, const std::string& trainer, const std::string& source) {
-  if (!model.sample.predicts_next()) refuse(model, trainer, source, "only decoders of texts are exported");
+DecoderShape decoder_shape(const Model& model, const std::string& trainer,
+                           const std::string& source) {
+  if (!model.sample.predicts_next())
+    refuse(model, trainer, source, "only decoders of texts are exported");
   DecoderShape shape;
   shape.tokens = model.sample.rows;
   take_embedding(model.layers.front(), shape);
   shape.tied = !model.shared_parameters().empty();
   if (scales_logits(model)) refuse(model, trainer, source, "its logits are scaled");
   shape.blocks = blocks_of(model);
-  if (shape.blocks.empty() || shape.hidden == 0) refuse(model, trainer, source, "it has no block with attention");
+  if (shape.blocks.empty() || shape.hidden == 0)
+    refuse(model, trainer, source, "it has no block with attention");
   for (const Interval block : shape.blocks) {
     if (!same_blocks(model, shape.blocks.front(), block)) {
       refuse(model, trainer, source,
@@ -204,7 +214,8 @@ DecoderShape decoder_shape(const Model& model, const std::string& trainer, const
   for (std::int64_t layer = shape.blocks.front().begin; layer < shape.blocks.front().end; ++layer) {
     reader.read(model.layers[static_cast<std::size_t>(layer)]);
   }
-  if (!reader.is_block()) refuse(model, trainer, source, "its blocks are no causal attention with a feed-forward part");
+  if (!reader.is_block())
+    refuse(model, trainer, source, "its blocks are no causal attention with a feed-forward part");
   return shape;
 }
 

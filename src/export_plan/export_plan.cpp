@@ -12,14 +12,15 @@ namespace pptrain {
 namespace {
 
 const std::vector<TrainerExport>& exports() {
-  static const std::vector<TrainerExport> all = {megatron_export(), torchtitan_export(), flagscale_export(),
-                                                 deepspeed_export()};
+  static const std::vector<TrainerExport> all = {megatron_export(), torchtitan_export(),
+                                                 flagscale_export(), deepspeed_export()};
   return all;
 }
 
 const TrainerExport& export_of(const TrainerKind& trainer) {
-  const auto found = std::find_if(exports().begin(), exports().end(),
-                                  [&](const TrainerExport& one) { return one.trainer == trainer.name; });
+  const auto found =
+      std::find_if(exports().begin(), exports().end(),
+                   [&](const TrainerExport& one) { return one.trainer == trainer.name; });
   PPTRAIN_ASSERT(found != exports().end(), "no export for {}", trainer.name);
   return *found;
 }
@@ -40,8 +41,8 @@ PossibleMisfit misfit_of(const ExportedPlan& exported, const TrainerKind& traine
 
 std::vector<ExportFile> export_plan(const ExportedPlan& exported, const TrainerKind& trainer) {
   if (const auto misfit = misfit_of(exported, trainer)) {
-    throw_bad_input(
-        {exported.source, misfit->problem, misfit->reason, fmt::format("plan again with --like {}", trainer.name)});
+    throw_bad_input({exported.source, misfit->problem, misfit->reason,
+                     fmt::format("plan again with --like {}", trainer.name)});
   }
   return export_of(trainer).write(exported);
 }

@@ -26,7 +26,8 @@ struct ExportedJob {
 struct ExportedPlan : ExportedJob {
   const Plan& plan;
   const Cluster& cluster;
-  std::function<std::vector<TaskOrder>()> orders;  ///< of every stage, as the plan's schedule gives them
+  std::function<std::vector<TaskOrder>()> orders;  ///< of every stage, as the plan's schedule gives
+                                                   ///< them
 };
 
 /// A file of an export.
@@ -43,16 +44,16 @@ struct Misfit {
 /// The first reason that is found, or nothing where the trainer can run the plan.
 using PossibleMisfit = std::optional<Misfit>;
 
-/// The job as the trainer is told of it. A model, optimizer, rate or precision that it does not have throws `Error`
-/// (exit code 2). What it returns refers to `config` and `model`.
+/// The job as the trainer is told of it. A model, optimizer, rate or precision that it does not
+/// have throws `Error` (exit code 2). What it returns refers to `config` and `model`.
 ExportedJob exported_job(const TrainerKind& trainer, const Config& config, const Model& model,
                          const std::string& source);
 
 /// Why the trainer, of which the job is, cannot run the plan.
 PossibleMisfit misfit_of(const ExportedPlan& exported, const TrainerKind& trainer);
 
-/// The files with which the trainer runs the plan. A plan that it cannot run throws `Error` (exit code 2) with the
-/// reason, and how to search the best plan that it can.
+/// The files with which the trainer runs the plan. A plan that it cannot run throws `Error` (exit
+/// code 2) with the reason, and how to search the best plan that it can.
 std::vector<ExportFile> export_plan(const ExportedPlan& exported, const TrainerKind& trainer);
 
 }  // namespace pptrain

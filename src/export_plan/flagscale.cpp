@@ -1,5 +1,6 @@
-// Configuration of FlagScale. Names and forms are those of flagscale/train/arguments.py, of the runner in
-// flagscale/runner, which makes Megatron-LM's options of a YAML file's keys, and of flagscale/train/hetero.
+// Configuration of FlagScale. Names and forms are those of flagscale/train/arguments.py, of the
+// runner in flagscale/runner, which makes Megatron-LM's options of a YAML file's keys, and of
+// flagscale/train/hetero.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ PossibleMisfit mesh_misfit(const ExportedPlan& exported, const TrainerKind& trai
   const Stage& stage = exported.plan.stages[static_cast<std::size_t>(number)];
   if (auto found = heads_misfit(exported.shape, stage.tensor_parallel, trainer)) return found;
   if (stage.replicas > 1 && stage.zero_stage != zero_stage_of(exported.plan))
-    return Misfit{fmt::format("ZeRO stage {} on stage {}, and another one on others", stage.zero_stage, number),
+    return Misfit{fmt::format("ZeRO stage {} on stage {}, and another one on others",
+                              stage.zero_stage, number),
                   trainer.why_zero};
   const std::string& kind = exported.cluster.kind_of(stage.devices.front().front()).name;
   for (const auto& row : stage.devices) {
@@ -42,7 +44,8 @@ PossibleMisfit mesh_misfit(const ExportedPlan& exported, const TrainerKind& trai
   return std::nullopt;
 }
 
-/// Why FlagScale's runner cannot number the processes: it gives those of a host ranks that follow one another.
+/// Why FlagScale's runner cannot number the processes: it gives those of a host ranks that follow
+/// one another.
 PossibleMisfit hosts_misfit(const ExportedPlan& exported) {
   const std::vector<ExportRank> ranks = launch_order(exported.plan, exported.cluster).ranks;
   std::set<int> ended;
@@ -50,7 +53,8 @@ PossibleMisfit hosts_misfit(const ExportedPlan& exported) {
     if (ranks[r].node == ranks[r - 1].node) continue;
     ended.insert(ranks[r - 1].node);
     if (!ended.contains(ranks[r].node)) continue;
-    return Misfit{fmt::format("stage {} goes on on a node that had stages before others between", ranks[r].stage),
+    return Misfit{fmt::format("stage {} goes on on a node that had stages before others between",
+                              ranks[r].stage),
                   "FlagScale's runner gives the processes of a host ranks that follow one another"};
   }
   return std::nullopt;
@@ -64,9 +68,11 @@ PossibleMisfit tied_misfit(const ExportedPlan& exported) {
   if (first.tensor_parallel == last.tensor_parallel &&
       (first.replicas % last.replicas == 0 || last.replicas % first.replicas == 0))
     return std::nullopt;
-  return Misfit{fmt::format("the first stage has {} x {} devices and the last {} x {}", first.replicas,
-                            first.tensor_parallel, last.replicas, last.tensor_parallel),
-                "with tied embeddings FlagScale has as many members on both, and replicas that divide each other"};
+  return Misfit{
+      fmt::format("the first stage has {} x {} devices and the last {} x {}", first.replicas,
+                  first.tensor_parallel, last.replicas, last.tensor_parallel),
+      "with tied embeddings FlagScale has as many members on both, and replicas that divide each "
+      "other"};
 }
 
 PossibleMisfit flagscale_misfit(const ExportedPlan& exported, const TrainerKind& trainer) {
@@ -75,7 +81,8 @@ PossibleMisfit flagscale_misfit(const ExportedPlan& exported, const TrainerKind&
   }
   for (const ChunkBlocks& chunk : chunk_blocks(exported)) {
     if (chunk.blocks.empty())
-      return Misfit{"a stage has no block of the model", "FlagScale counts the blocks of each, at least one"};
+      return Misfit{"a stage has no block of the model",
+                    "FlagScale counts the blocks of each, at least one"};
   }
   if (auto found = tied_misfit(exported)) return found;
   if (auto found = hosts_misfit(exported)) return found;
@@ -92,7 +99,8 @@ std::string yaml_line(const std::string& option, const std::string& indent) {
   const std::size_t space = option.find(' ');
   std::string key = option.substr(2, space == std::string::npos ? space : space - 2);
   std::replace(key.begin(), key.end(), '-', '_');
-  return indent + key + ": " + (space == std::string::npos ? "True" : option.substr(space + 1)) + "\n";
+  return indent + key + ": " + (space == std::string::npos ? "True" : option.substr(space + 1)) +
+         "\n";
 }
 
 class FlagscaleExport {
@@ -122,11 +130,13 @@ class FlagscaleExport {
 
   std::string hetero() const {
     std::vector<std::string> split;
-    for (const ChunkBlocks& chunk : chunk_blocks(exported_)) split.push_back(std::to_string(chunk.blocks.size()));
+    for (const ChunkBlocks& chunk : chunk_blocks(exported_))
+      split.push_back(std::to_string(chunk.blocks.size()));
     std::vector<std::string> numbers;
     std::vector<std::string> types;
     for (const ProcessMesh& mesh : meshes_) {
-      numbers.push_back(fmt::format("{}, 1, {}, {}, {}", mesh.tensor, mesh.expert, mesh.data, mesh.stages));
+      numbers.push_back(
+          fmt::format("{}, 1, {}, {}, {}", mesh.tensor, mesh.expert, mesh.data, mesh.stages));
       types.push_back("\"" + mesh.type + "\"");
     }
     std::string text = "    hetero:\n      enable_hetero: True\n";
@@ -146,27 +156,34 @@ class FlagscaleExport {
   std::string system() const {
     const Stage& first = plan_.stages.front();
     std::string text = "  system:\n";
-    text += fmt::format("    tensor_model_parallel_size: {}\n    pipeline_model_parallel_size: {}\n",
-                        first.tensor_parallel, plan_.num_stages());
+    text +=
+        fmt::format("    tensor_model_parallel_size: {}\n    pipeline_model_parallel_size: {}\n",
+                    first.tensor_parallel, plan_.num_stages());
     const auto divided = [](const ProcessMesh& mesh) { return mesh.tensor > 1; };
-    if (std::any_of(meshes_.begin(), meshes_.end(), divided)) text += "    sequence_parallel: True\n";
+    if (std::any_of(meshes_.begin(), meshes_.end(), divided))
+      text += "    sequence_parallel: True\n";
     if (zero_stage() == 1) text += "    use_distributed_optimizer: True\n";
     if (zero_stage() == 1 && shape_.tied && meshes_.front().data != meshes_.back().data)
       text += "    use_partial_reduce_for_shared_embedding: True\n";
     if (first.recompute == Recompute::full)
-      text += "    recompute_granularity: full\n    recompute_method: uniform\n    recompute_num_layers: 1\n";
+      text +=
+          "    recompute_granularity: full\n    recompute_method: uniform\n    "
+          "recompute_num_layers: 1\n";
     if (first.recompute == Recompute::selective) text += "    recompute_granularity: selective\n";
-    return text + hetero() + "    logging:\n      log_interval: 1\n    checkpoint:\n      save_interval: 1000\n";
+    return text + hetero() +
+           "    logging:\n      log_interval: 1\n    checkpoint:\n      save_interval: 1000\n";
   }
 
   std::string model() const {
     std::string text = "  model:\n";
-    for (const std::string& option : megatron_model_arguments(exported_)) text += yaml_line(option, "    ");
+    for (const std::string& option : megatron_model_arguments(exported_))
+      text += yaml_line(option, "    ");
     text += fmt::format(
         "    # Samples of a replica of the first mesh; FlagScale makes those of the others of it.\n"
         "    micro_batch_size: {}\n    global_batch_size: {}\n",
         plan_.micro_batch_size / plan_.stages.front().replicas, plan_.global_batch_size);
-    for (const std::string& option : megatron_training_arguments(exported_)) text += yaml_line(option, "    ");
+    for (const std::string& option : megatron_training_arguments(exported_))
+      text += yaml_line(option, "    ");
     return text;
   }
 
@@ -182,19 +199,25 @@ class FlagscaleExport {
 
   std::string config() const {
     std::string text =
-        "# FlagScale's configuration of the plan. README.md says how to start it.\ndefaults:\n  - _self_\n\n";
+        "# FlagScale's configuration of the plan. README.md says how to start it.\ndefaults:\n  - "
+        "_self_\n\n";
     text += "experiment:\n  exp_name: \"" + exported_.model.name + "\"\n  exp_dir: ./outputs\n";
-    text += "  task:\n    type: train\n    backend: megatron\n    entrypoint: ./flagscale/train/train_gpt.py\n";
     text +=
-        "  runner:\n    backend: torchrun\n    # Ranks go by the order of the hosts.\n    rdzv_backend: static\n"
+        "  task:\n    type: train\n    backend: megatron\n    entrypoint: "
+        "./flagscale/train/train_gpt.py\n";
+    text +=
+        "  runner:\n    backend: torchrun\n    # Ranks go by the order of the hosts.\n    "
+        "rdzv_backend: static\n"
         "    hostfile: hostfile\n";
     const std::vector<std::string> devices = visible_devices();
-    text += "  envs:\n    CUDA_DEVICE_MAX_CONNECTIONS: 1\n    CUDA_VISIBLE_DEVICES: \"" + devices.front() + "\"\n";
+    text += "  envs:\n    CUDA_DEVICE_MAX_CONNECTIONS: 1\n    CUDA_VISIBLE_DEVICES: \"" +
+            devices.front() + "\"\n";
     const std::vector<std::string> hosts = host_names(order_, exported_.cluster);
     std::string differing;
     for (std::size_t n = 1; n < devices.size(); ++n) {
       if (devices[n] == devices.front()) continue;
-      differing += fmt::format("      {}:\n        CUDA_VISIBLE_DEVICES: \"{}\"\n", hosts[n], devices[n]);
+      differing +=
+          fmt::format("      {}:\n        CUDA_VISIBLE_DEVICES: \"{}\"\n", hosts[n], devices[n]);
     }
     if (!differing.empty()) text += "    node_specific:\n" + differing;
     text += "\ntrain:\n" + system() + model();
@@ -212,8 +235,9 @@ class FlagscaleExport {
     for (std::size_t n = 0; n < hosts.size(); ++n) {
       const auto has = [&](const ExportRank& rank) { return rank.node == static_cast<int>(n); };
       const auto slots = std::count_if(order_.ranks.begin(), order_.ranks.end(), has);
-      const auto mesh = std::find_if(meshes_.begin(), meshes_.end(),
-                                     [&](const ProcessMesh& one) { return one.nodes.contains(static_cast<int>(n)); });
+      const auto mesh = std::find_if(meshes_.begin(), meshes_.end(), [&](const ProcessMesh& one) {
+        return one.nodes.contains(static_cast<int>(n));
+      });
       text += fmt::format("{} slots={} type={}\n", hosts[n], slots, mesh->type);
     }
     return text;
@@ -230,47 +254,56 @@ class FlagscaleExport {
            "cd -- \"${FLAGSCALE:?is to be the folder of FlagScale}\"\n"
            "\"${PYTHON:-python3}\" run.py --config-path \"$here/run\" --config-name config \\\n"
            "  experiment.runner.hostfile=\"$here/run/hostfile\" action=run \"$@\"\n"
-           "# The runner starts processes on the hosts by ssh and ends; the job stays as long as they do.\n"
+           "# The runner starts processes on the hosts by ssh and ends; the job stays as long as "
+           "they do.\n"
            "sleep infinity\n";
   }
 
   ExportFile page() const {
     ExportPage page;
     page.title = "FlagScale";
-    page.version = "FlagScale 0.9 (its main branch of November 2025) with the Megatron-LM that it patches";
+    page.version =
+        "FlagScale 0.9 (its main branch of November 2025) with the Megatron-LM that it patches";
     page.steps = {
         hosts_step(),
-        "In `config.yaml`, replace what stands under `data` by your data and tokenizer, as FlagScale's examples "
+        "In `config.yaml`, replace what stands under `data` by your data and tokenizer, as "
+        "FlagScale's examples "
         "have it.",
         "Set `FLAGSCALE` to its folder, and `PYTHON` to the Python in which its training runs.",
-        "`sbatch job.sbatch`, here; cancel it (`scancel`) when the training has ended. Without Slurm, write the "
+        "`sbatch job.sbatch`, here; cancel it (`scancel`) when the training has ended. Without "
+        "Slurm, write the "
         "hosts into `hostfile` and `config.yaml`, and in FlagScale's folder "
         "`python run.py --config-path THIS_FOLDER --config-name config "
         "experiment.runner.hostfile=THIS_FOLDER/hostfile`."};
-    page.files = {{"config.yaml", "experiment and training, whose keys are Megatron-LM's options"},
-                  {"hostfile", "hosts in the order of the ranks, with the type of the mesh that they are in"},
-                  {"job.sbatch", "the batch script: starts FlagScale's runner on the first host"},
-                  {"ranks.tsv", "node, local rank and place in the plan of every rank"},
-                  {"hosts.txt", "host name and kind of device of every node"}};
+    page.files = {
+        {"config.yaml", "experiment and training, whose keys are Megatron-LM's options"},
+        {"hostfile", "hosts in the order of the ranks, with the type of the mesh that they are in"},
+        {"job.sbatch", "the batch script: starts FlagScale's runner on the first host"},
+        {"ranks.tsv", "node, local rank and place in the plan of every rank"},
+        {"hosts.txt", "host name and kind of device of every node"}};
     page.mapped = {
         {"stages of one shape and kind",
          "a mesh of `hetero_process_meshes`: tensor, context, expert, data and pipeline "
          "parallel degree"},
         {"layers",
-         "`hetero_pipeline_layer_split`: blocks of each stage; the first has the embedding too, the last the "
+         "`hetero_pipeline_layer_split`: blocks of each stage; the first has the embedding too, "
+         "the last the "
          "output layer"},
         {"samples of a replica",
          "`micro_batch_size` of the first mesh; another one's is this times the first "
          "mesh's replicas over its own"},
         {"devices",
-         rank_order_text() + "; `hetero_device_types` are names of meshes, by which FlagScale sorts processes"},
+         rank_order_text() +
+             "; `hetero_device_types` are names of meshes, by which FlagScale sorts processes"},
         {"recompute, ZeRO", "`recompute_granularity`, `use_distributed_optimizer`"}};
     page.differs = {
-        "Messages between unlike meshes are FlagScale's; where devices of several makers cannot exchange them "
+        "Messages between unlike meshes are FlagScale's; where devices of several makers cannot "
+        "exchange them "
         "directly, add `hetero_use_cpu_communication: True`.",
         "`sequence_parallel` goes with tensor parallelism: it stores less and sends as much.",
         "The vocabulary is padded to a multiple of 128 times the tensor-parallel degree.",
-        "Initial weights and the order of samples are Megatron-LM's.", predicted_runtime_text("flagscale")};
+        "Initial weights and the order of samples are Megatron-LM's.",
+        predicted_runtime_text("flagscale")};
     return page_file(exported_, page);
   }
 

@@ -33,12 +33,13 @@ bool same_shape(const ProcessMesh& a, const ProcessMesh& b) {
          a.expert_tensor == b.expert_tensor;
 }
 
-/// FlagScale sorts processes by the first mesh of their type, and a host has one type: meshes that share a host have
-/// one type, all others types of their own.
+/// FlagScale sorts processes by the first mesh of their type, and a host has one type: meshes that
+/// share a host have one type, all others types of their own.
 void name_types(std::vector<ProcessMesh>& meshes) {
   for (std::size_t m = 0; m < meshes.size(); ++m) {
-    const bool shares = m > 0 && std::any_of(meshes[m].nodes.begin(), meshes[m].nodes.end(),
-                                             [&](int node) { return meshes[m - 1].nodes.contains(node); });
+    const bool shares =
+        m > 0 && std::any_of(meshes[m].nodes.begin(), meshes[m].nodes.end(),
+                             [&](int node) { return meshes[m - 1].nodes.contains(node); });
     std::string name = meshes[m].kind;
     std::replace(name.begin(), name.end(), ' ', '_');
     meshes[m].type = shares ? meshes[m - 1].type : fmt::format("{}-mesh{}", name, m);

@@ -29,7 +29,8 @@ class ExportedPlans : public PlanRule {
   }
 
   bool allows_degree(int tensor_parallel) const override {
-    return tensor_parallel == 1 || (trainer_.tensor && !heads_misfit(job_.shape, tensor_parallel, trainer_));
+    return tensor_parallel == 1 ||
+           (trainer_.tensor && !heads_misfit(job_.shape, tensor_parallel, trainer_));
   }
 
   bool allows_cut(std::int64_t layer) const override {
@@ -53,7 +54,8 @@ std::shared_ptr<const PlanRule> rule_of_trainer(const Config& config) {
   if (!config.can_train_model()) {
     throw_bad_input(
         {config.where("parallelism.like"),
-         fmt::format("like = \"{}\", but of the model {} only times are known", trainer->name, config.model.name),
+         fmt::format("like = \"{}\", but of the model {} only times are known", trainer->name,
+                     config.model.name),
          "what the trainer runs depends on its dimensions",
          "name a model that pptrain trains, or a folder with config.json, or leave like out"});
   }

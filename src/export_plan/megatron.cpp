@@ -1,5 +1,5 @@
-// Arguments of Megatron-LM. Names and forms are those of megatron/training/arguments.py and, for the layout of the
-// layers, of megatron/core/transformer/pipeline_parallel_layer_layout.py.
+// Arguments of Megatron-LM. Names and forms are those of megatron/training/arguments.py and, for
+// the layout of the layers, of megatron/core/transformer/pipeline_parallel_layer_layout.py.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -18,11 +18,13 @@ PossibleMisfit megatron_misfit(const ExportedPlan& exported, const TrainerKind& 
   const ExportGrid grid = grid_of(exported.plan);
   if (auto found = heads_misfit(exported.shape, grid.tensor, trainer)) return found;
   if (grid.pipeline == 1 && grid.chunks > 1)
-    return Misfit{fmt::format("{} chunks on one stage", grid.chunks), "Megatron-LM interleaves stages of a pipeline"};
+    return Misfit{fmt::format("{} chunks on one stage", grid.chunks),
+                  "Megatron-LM interleaves stages of a pipeline"};
   if (grid.chunks > 1 && exported.plan.micro_batches % grid.pipeline != 0)
-    return Misfit{
-        fmt::format("{} micro-batches on {} stages with several chunks", exported.plan.micro_batches, grid.pipeline),
-        "Megatron-LM runs the rest behind groups of as many as there are stages in another order than the plan"};
+    return Misfit{fmt::format("{} micro-batches on {} stages with several chunks",
+                              exported.plan.micro_batches, grid.pipeline),
+                  "Megatron-LM runs the rest behind groups of as many as there are stages in "
+                  "another order than the plan"};
   return grid.chunks == 1 ? warm_up_misfit(exported, trainer) : std::nullopt;
 }
 
@@ -73,15 +75,19 @@ class MegatronExport : private GridExport {
   }
 
   std::vector<std::string> parallelism() const {
-    std::vector<std::string> lines = {fmt::format("--tensor-model-parallel-size {}", grid_.tensor),
-                                      fmt::format("--pipeline-model-parallel-size {}", grid_.pipeline)};
+    std::vector<std::string> lines = {
+        fmt::format("--tensor-model-parallel-size {}", grid_.tensor),
+        fmt::format("--pipeline-model-parallel-size {}", grid_.pipeline)};
     if (grid_.pipeline > 1) lines.push_back("--pipeline-model-parallel-layout " + layout());
-    if (grid_.context > 1) lines.push_back(fmt::format("--context-parallel-size {}", grid_.context));
-    if (grid_.tensor > 1 && shape_.tokens % grid_.tensor == 0) lines.emplace_back("--sequence-parallel");
+    if (grid_.context > 1)
+      lines.push_back(fmt::format("--context-parallel-size {}", grid_.context));
+    if (grid_.tensor > 1 && shape_.tokens % grid_.tensor == 0)
+      lines.emplace_back("--sequence-parallel");
     if (shape_.experts.number > 0) {
       const int expert_parallel = grid_.whole_experts ? grid_.tensor : grid_.expert_replicas;
       lines.push_back(fmt::format("--expert-model-parallel-size {}", expert_parallel));
-      lines.push_back(fmt::format("--expert-tensor-parallel-size {}", grid_.whole_experts ? 1 : grid_.tensor));
+      lines.push_back(
+          fmt::format("--expert-tensor-parallel-size {}", grid_.whole_experts ? 1 : grid_.tensor));
     }
     lines.push_back(fmt::format("--micro-batch-size {}", grid_.samples));
     lines.push_back(fmt::format("--global-batch-size {}", plan_.samples_per_step()));
@@ -91,7 +97,8 @@ class MegatronExport : private GridExport {
   std::vector<std::string> memory() const {
     std::vector<std::string> lines;
     if (grid_.zero_stage == 1 || grid_.offload) lines.emplace_back("--use-distributed-optimizer");
-    if (grid_.zero_runs > 1) lines.push_back(fmt::format("--num-distributed-optimizer-instances {}", grid_.zero_runs));
+    if (grid_.zero_runs > 1)
+      lines.push_back(fmt::format("--num-distributed-optimizer-instances {}", grid_.zero_runs));
     if (grid_.offload) {
       lines.emplace_back("--optimizer-cpu-offload");
       lines.emplace_back("--use-precision-aware-optimizer");
@@ -121,35 +128,42 @@ class MegatronExport : private GridExport {
     ExportPage page;
     page.title = "Megatron-LM";
     page.version = version();
-    page.steps = {
-        hosts_step(),
-        "Set `MEGATRON` to the folder of Megatron-LM, in an environment in which its `pretrain_gpt.py` runs.",
-        "Set `DATA` to the options of your data, such as `--data-path PREFIX --tokenizer-type HuggingFaceTokenizer "
-        "--tokenizer-model FOLDER --split 99,1,0`. Without it Megatron-LM trains on tokens that it makes up.",
-        "`sbatch job.sbatch`, here. More options, such as `--save FOLDER --save-interval 500`, follow: "
-        "`sbatch job.sbatch --save FOLDER --save-interval 500`."};
+    page.steps = {hosts_step(),
+                  "Set `MEGATRON` to the folder of Megatron-LM, in an environment in which its "
+                  "`pretrain_gpt.py` runs.",
+                  "Set `DATA` to the options of your data, such as `--data-path PREFIX "
+                  "--tokenizer-type HuggingFaceTokenizer "
+                  "--tokenizer-model FOLDER --split 99,1,0`. Without it Megatron-LM trains on "
+                  "tokens that it makes up.",
+                  "`sbatch job.sbatch`, here. More options, such as `--save FOLDER --save-interval "
+                  "500`, follow: "
+                  "`sbatch job.sbatch --save FOLDER --save-interval 500`."};
     page.files = launch_files();
-    page.files.insert(page.files.begin(), {"arguments.txt", "options of `pretrain_gpt.py`, one to a line"});
+    page.files.insert(page.files.begin(),
+                      {"arguments.txt", "options of `pretrain_gpt.py`, one to a line"});
     page.mapped = {
         {"stages, chunks and their layers",
          "`--pipeline-model-parallel-layout`: `E` is the embedding, `t` a block, `L` "
          "norm, output layer and loss; virtual stages in the order of the layers"},
-        {"replicas",
-         fmt::format("{} processes / ({} x {}{}) = {}", grid_.devices(), grid_.tensor,
-                     grid_.context > 1 ? fmt::format("{} x ", grid_.context) : "", grid_.pipeline, grid_.data)},
+        {"replicas", fmt::format("{} processes / ({} x {}{}) = {}", grid_.devices(), grid_.tensor,
+                                 grid_.context > 1 ? fmt::format("{} x ", grid_.context) : "",
+                                 grid_.pipeline, grid_.data)},
         {"samples of a replica", "`--micro-batch-size`"},
         {"devices", rank_order_text() + ", as Megatron-LM's order tp-cp-ep-dp-pp"},
-        {"recompute, ZeRO, offload", "`--recompute-...`, `--use-distributed-optimizer`, `--optimizer-cpu-offload`"},
+        {"recompute, ZeRO, offload",
+         "`--recompute-...`, `--use-distributed-optimizer`, `--optimizer-cpu-offload`"},
         {"experts", "`--expert-model-parallel-size`, `--expert-tensor-parallel-size`"}};
     if (grid_.context > 1)
       page.mapped.push_back(
-          {"context", "`--context-parallel-size`: replicas that divide the positions of each sample"});
-    page.differs = {"`--sequence-parallel` goes with tensor parallelism: it stores less and sends as much.",
-                    "The vocabulary is padded to a multiple of 128 times the tensor-parallel degree.",
-                    "Which sample is in which step, and initial weights, are Megatron-LM's own; losses are not "
-                    "pptrain's bit by bit.",
-                    "Sums of gradients, and the optimizer step, begin when it likes.",
-                    predicted_runtime_text("megatron")};
+          {"context",
+           "`--context-parallel-size`: replicas that divide the positions of each sample"});
+    page.differs = {
+        "`--sequence-parallel` goes with tensor parallelism: it stores less and sends as much.",
+        "The vocabulary is padded to a multiple of 128 times the tensor-parallel degree.",
+        "Which sample is in which step, and initial weights, are Megatron-LM's own; losses are not "
+        "pptrain's bit by bit.",
+        "Sums of gradients, and the optimizer step, begin when it likes.",
+        predicted_runtime_text("megatron")};
     return page_file(exported_, page);
   }
 };

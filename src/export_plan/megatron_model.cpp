@@ -28,8 +28,10 @@ class ModelArguments {
   void add(std::string line) { lines_.push_back(std::move(line)); }
 
   [[noreturn]] void refuse(const std::string& what) const {
-    throw_bad_input({job_.source, fmt::format("Megatron-LM cannot be told of the model {}", job_.model.name),
-                     "no option of its GPT says that " + what, "train it with pptrain, or choose another model"});
+    throw_bad_input({job_.source,
+                     fmt::format("Megatron-LM cannot be told of the model {}", job_.model.name),
+                     "no option of its GPT says that " + what,
+                     "train it with pptrain, or choose another model"});
   }
 
   void sizes() {
@@ -47,16 +49,19 @@ class ModelArguments {
     if (!s_.tied) add("--untie-embeddings-and-output-weights");
     if (s_.parallel) refuse("attention and feed-forward part read the same input");
     if (s_.embedding_scale != 1.0) refuse("embeddings are scaled");
-    if (s_.window > 0 && s_.window < s_.tokens) add(fmt::format("--window-size {},0", s_.window - 1));
+    if (s_.window > 0 && s_.window < s_.tokens)
+      add(fmt::format("--window-size {},0", s_.window - 1));
   }
 
   void norms_and_biases() {
     add(fmt::format("--normalization {}", s_.norm.kind == NormKind::rms ? "RMSNorm" : "LayerNorm"));
-    add(fmt::format("--norm-epsilon {}", static_cast<double>(std::stod(fmt::format("{}", s_.norm.epsilon)))));
+    add(fmt::format("--norm-epsilon {}",
+                    static_cast<double>(std::stod(fmt::format("{}", s_.norm.epsilon)))));
     if (s_.norm.one_plus) add("--apply-layernorm-1p");
     if (s_.head_norms) add("--qk-layernorm");
     if (s_.query_bias && s_.output_bias && s_.feed_forward_bias) return;
-    if (s_.output_bias || s_.feed_forward_bias) refuse("some of its products have biases and others have none");
+    if (s_.output_bias || s_.feed_forward_bias)
+      refuse("some of its products have biases and others have none");
     add("--disable-bias-linear");
     if (s_.query_bias) add("--add-qkv-bias");
   }
@@ -74,18 +79,22 @@ class ModelArguments {
 
   void positions() {
     if (!s_.rotary) {
-      add(s_.learned_positions > 0 ? "--position-embedding-type learned_absolute" : "--position-embedding-type none");
+      add(s_.learned_positions > 0 ? "--position-embedding-type learned_absolute"
+                                   : "--position-embedding-type none");
       return;
     }
     const RotaryForm& rotary = *s_.rotary;
-    if (std::floor(rotary.theta) != rotary.theta) refuse("the base of rotary positions is no whole number");
+    if (std::floor(rotary.theta) != rotary.theta)
+      refuse("the base of rotary positions is no whole number");
     add("--position-embedding-type rope");
     add(fmt::format("--rotary-base {:.0f}", rotary.theta));
-    add(fmt::format("--rotary-percent {}", static_cast<double>(rotary.rotated) / static_cast<double>(s_.head_size)));
+    add(fmt::format("--rotary-percent {}",
+                    static_cast<double>(rotary.rotated) / static_cast<double>(s_.head_size)));
     switch (rotary.scaling) {
       case RotaryForm::Scaling::none: break;
       case RotaryForm::Scaling::linear:
-        if (std::floor(rotary.factor) != rotary.factor) refuse("positions are scaled by no whole number");
+        if (std::floor(rotary.factor) != rotary.factor)
+          refuse("positions are scaled by no whole number");
         add(fmt::format("--rotary-seq-len-interpolation-factor {:.0f}", rotary.factor));
         break;
       case RotaryForm::Scaling::llama3: scaled_as_published(rotary); break;
@@ -120,7 +129,8 @@ class ModelArguments {
     }
     if (e.capacity > 0) {
       const double even = static_cast<double>(s_.tokens * e.chosen) / static_cast<double>(e.number);
-      add(fmt::format("--moe-expert-capacity-factor {:.6g}", static_cast<double>(e.capacity) / even));
+      add(fmt::format("--moe-expert-capacity-factor {:.6g}",
+                      static_cast<double>(e.capacity) / even));
     }
     const double balance = job_.config.training.router_aux_loss;
     add(fmt::format("--moe-router-load-balancing-type {}", balance > 0.0 ? "aux_loss" : "none"));
@@ -137,7 +147,8 @@ std::string decay_style(const ExportedJob& job) {
   const LrSchedule kind = job.config.lr_scheduler.kind;
   if (kind == LrSchedule::wsd) return "WSD";
   if (kind != LrSchedule::step) return lr_schedule_names().name_of(kind);
-  throw_bad_input({job.config.where("lr_scheduler.name"), "Megatron-LM has no learning rate that falls in steps",
+  throw_bad_input({job.config.where("lr_scheduler.name"),
+                   "Megatron-LM has no learning rate that falls in steps",
                    "its styles are constant, linear, cosine and WSD",
                    "choose one of these with --set lr_scheduler.name"});
 }
@@ -147,14 +158,16 @@ std::vector<std::string> optimizer_arguments(const ExportedJob& job) {
   std::vector<std::string> lines;
   if (optimizer.kind == OptimizerKind::adamw) {
     lines = {"--optimizer adam", fmt::format("--adam-beta1 {}", optimizer.beta1),
-             fmt::format("--adam-beta2 {}", optimizer.beta2), fmt::format("--adam-eps {}", optimizer.epsilon)};
+             fmt::format("--adam-beta2 {}", optimizer.beta2),
+             fmt::format("--adam-eps {}", optimizer.epsilon)};
   } else if (optimizer.kind == OptimizerKind::sgd && !optimizer.nesterov) {
     lines = {"--optimizer sgd", fmt::format("--sgd-momentum {}", optimizer.momentum)};
   } else {
-    throw_bad_input({job.config.where("optimizer.name"),
-                     fmt::format("Megatron-LM is not told of the optimizer \"{}\"", optimizer.name()),
-                     "all its versions have adamw, and sgd without nesterov",
-                     "plan and export with --set optimizer.name=adamw"});
+    throw_bad_input(
+        {job.config.where("optimizer.name"),
+         fmt::format("Megatron-LM is not told of the optimizer \"{}\"", optimizer.name()),
+         "all its versions have adamw, and sgd without nesterov",
+         "plan and export with --set optimizer.name=adamw"});
   }
   lines.push_back(fmt::format("--lr {}", optimizer.learning_rate));
   lines.push_back(fmt::format("--weight-decay {}", optimizer.decay()));
@@ -164,7 +177,9 @@ std::vector<std::string> optimizer_arguments(const ExportedJob& job) {
 
 }  // namespace
 
-std::vector<std::string> megatron_model_arguments(const ExportedJob& job) { return ModelArguments(job).all(); }
+std::vector<std::string> megatron_model_arguments(const ExportedJob& job) {
+  return ModelArguments(job).all();
+}
 
 std::vector<std::string> megatron_training_arguments(const ExportedJob& job) {
   const TrainingConfig& training = job.config.training;
@@ -184,7 +199,8 @@ std::vector<std::string> megatron_training_arguments(const ExportedJob& job) {
   if (training.precision != Precision::fp32) lines.push_back("--" + to_string(training.precision));
   if (training.loss_scale && training.precision == Precision::fp16)
     lines.push_back(fmt::format("--loss-scale {}", *training.loss_scale));
-  if (training.gradient_precision == GradientPrecision::bf16) lines.emplace_back("--grad-reduce-in-bf16");
+  if (training.gradient_precision == GradientPrecision::bf16)
+    lines.emplace_back("--grad-reduce-in-bf16");
   return lines;
 }
 

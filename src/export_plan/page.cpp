@@ -7,11 +7,15 @@ namespace pptrain {
 ExportFile page_file(const ExportedPlan& exported, const ExportPage& page) {
   const Plan& plan = exported.plan;
   std::string text = fmt::format("# {} by {}\n\n", exported.model.name, page.title);
-  text += fmt::format("`pptrain export-plan` wrote this folder from a plan of {}: {}, {} micro-batches of {} samples, ",
-                      plan.planner.empty() ? "unknown origin" : "planner `" + plan.planner + "`", plan.shape(),
-                      plan.micro_batches, plan.micro_batch_size);
-  text += fmt::format("schedule `{}`. It follows {}.\n\n## How to use it\n\n", plan.schedule.name, page.version);
-  for (std::size_t i = 0; i < page.steps.size(); ++i) text += fmt::format("{}. {}\n", i + 1, page.steps[i]);
+  text += fmt::format(
+      "`pptrain export-plan` wrote this folder from a plan of {}: {}, {} micro-batches of {} "
+      "samples, ",
+      plan.planner.empty() ? "unknown origin" : "planner `" + plan.planner + "`", plan.shape(),
+      plan.micro_batches, plan.micro_batch_size);
+  text += fmt::format("schedule `{}`. It follows {}.\n\n## How to use it\n\n", plan.schedule.name,
+                      page.version);
+  for (std::size_t i = 0; i < page.steps.size(); ++i)
+    text += fmt::format("{}. {}\n", i + 1, page.steps[i]);
   text += "\n## Files\n\n| file | what it is |\n|---|---|\n";
   for (const auto& [name, what] : page.files) text += fmt::format("| `{}` | {} |\n", name, what);
   text += "\n## What stands for what\n\n| of the plan | here |\n|---|---|\n";
@@ -22,17 +26,22 @@ ExportFile page_file(const ExportedPlan& exported, const ExportPage& page) {
 }
 
 std::string rank_order_text() {
-  return "`ranks.tsv`: ranks count the members of a replica, then the replicas of a stage, then the stages";
+  return "`ranks.tsv`: ranks count the members of a replica, then the replicas of a stage, then "
+         "the stages";
 }
 
 std::string predicted_runtime_text(const std::string& trainer) {
   return fmt::format(
-      "Times and memory in the plan are of pptrain's own execution, unless it was made with `--like {}`.", trainer);
+      "Times and memory in the plan are of pptrain's own execution, unless it was made with "
+      "`--like {}`.",
+      trainer);
 }
 
 std::string hosts_step() {
-  return "Look at `hosts.txt`. Names that the cluster's file did not say are `HOST-N`: where all devices are of one "
-         "kind, `job.sbatch` takes the names that Slurm gives; else write the name of a host of the kind in each line.";
+  return "Look at `hosts.txt`. Names that the cluster's file did not say are `HOST-N`: where all "
+         "devices are of one "
+         "kind, `job.sbatch` takes the names that Slurm gives; else write the name of a host of "
+         "the kind in each line.";
 }
 
 std::vector<std::pair<std::string, std::string>> launch_files() {

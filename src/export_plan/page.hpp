@@ -14,8 +14,9 @@ struct ExportPage {
   std::string version;                                      ///< whose source the export follows
   std::vector<std::string> steps;                           ///< how to use it, in order
   std::vector<std::pair<std::string, std::string>> files;   ///< name and what it is
-  std::vector<std::pair<std::string, std::string>> mapped;  ///< of the plan, and in what words it is here
-  std::vector<std::string> differs;                         ///< what the trainer ignores or does in its own way
+  std::vector<std::pair<std::string, std::string>> mapped;  ///< of the plan, and in what words it
+                                                            ///< is here
+  std::vector<std::string> differs;  ///< what the trainer ignores or does in its own way
 };
 
 /// README.md of an export.
@@ -24,7 +25,8 @@ ExportFile page_file(const ExportedPlan& exported, const ExportPage& page);
 /// The same sentence of every page: how the processes lie on the devices.
 std::string rank_order_text();
 
-/// The same sentence of every page: whose execution predicted times are of. `trainer` is the name that `--like` takes.
+/// The same sentence of every page: whose execution predicted times are of. `trainer` is the name
+/// that `--like` takes.
 std::string predicted_runtime_text(const std::string& trainer);
 
 /// The step of every page that tells what to do with host names.

@@ -1,6 +1,6 @@
 // Configuration of torchtitan. Names and forms are those of torchtitan/config/job_config.py and
-// torchtitan/distributed/pipeline_parallel.py of torchtitan 0.2.2, the last release that reads TOML, and of the
-// schedules' CSV in torch/distributed/pipelining/schedules.py.
+// torchtitan/distributed/pipeline_parallel.py of torchtitan 0.2.2, the last release that reads
+// TOML, and of the schedules' CSV in torch/distributed/pipelining/schedules.py.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,14 +20,14 @@ PossibleMisfit torchtitan_misfit(const ExportedPlan& exported, const TrainerKind
   const DecoderShape& shape = exported.shape;
   const ExportGrid grid = grid_of(exported.plan);
   if (shape.tokens % grid.tensor != 0 || shape.key_heads % grid.tensor != 0)
-    return Misfit{
-        fmt::format("{} members share {} tokens and {} key heads", grid.tensor, shape.tokens, shape.key_heads),
-        trainer.title + " divides both evenly"};
+    return Misfit{fmt::format("{} members share {} tokens and {} key heads", grid.tensor,
+                              shape.tokens, shape.key_heads),
+                  trainer.title + " divides both evenly"};
   const bool divided = grid.zero_stage > 0 || (grid.pipeline == 1 && grid.tensor == 1);
   if (exported.config.training.precision == Precision::bf16 && !divided)
-    return Misfit{
-        "precision \"bf16\" with one replica of each stage",
-        "beside pipeline or tensor parallelism torchtitan computes in bfloat16 only where FSDP divides weights"};
+    return Misfit{"precision \"bf16\" with one replica of each stage",
+                  "beside pipeline or tensor parallelism torchtitan computes in bfloat16 only "
+                  "where FSDP divides weights"};
   if (shape.tied && grid.pipeline > 1)
     return Misfit{"tied weights on several stages", "none of torchtitan's models of text has them"};
   return std::nullopt;
@@ -36,17 +36,20 @@ PossibleMisfit torchtitan_misfit(const ExportedPlan& exported, const TrainerKind
 void check_torchtitan_job(const ExportedJob& job) {
   if (job.config.training.precision == Precision::fp16)
     throw_bad_input({job.config.where("training.precision"), "precision \"fp16\" for torchtitan",
-                     "it computes in bfloat16 or float32", "plan and export with --set training.precision=bf16"});
+                     "it computes in bfloat16 or float32",
+                     "plan and export with --set training.precision=bf16"});
   torchtitan_model(job);
   torchtitan_optimizer(job);
 }
 
 class TorchtitanExport : private GridExport {
  public:
-  explicit TorchtitanExport(const ExportedPlan& exported) : GridExport(exported), orders_(exported.orders()) {}
+  explicit TorchtitanExport(const ExportedPlan& exported)
+      : GridExport(exported), orders_(exported.orders()) {}
 
   std::vector<ExportFile> files() {
-    std::vector<ExportFile> files = {{"config.toml", config()}, {torchtitan_model_file, torchtitan_model(exported_)}};
+    std::vector<ExportFile> files = {{"config.toml", config()},
+                                     {torchtitan_model_file, torchtitan_model(exported_)}};
     if (has_csv()) files.push_back({"schedule.csv", csv()});
     const std::string start =
         "# Python finds the model's file here, torchtitan the files that config.toml names.\n"
@@ -64,7 +67,8 @@ class TorchtitanExport : private GridExport {
     return alternates(WarmUpOf::all) ? "GPipe" : "";
   }
 
-  /// Forward passes before the first backward one: as many as there are stages from this one on, or all.
+  /// Forward passes before the first backward one: as many as there are stages from this one on, or
+  /// all.
   enum class WarmUpOf { stages_left, all };
 
   /// Whether every stage runs one backward and one forward pass in turn behind this warm-up.
@@ -73,10 +77,12 @@ class TorchtitanExport : private GridExport {
     for (int s = 0; s < grid_.pipeline; ++s) {
       const int warm_up = kind == WarmUpOf::all ? count : std::min(grid_.pipeline - s, count);
       TaskOrder order;
-      for (int i = 0; i < warm_up; ++i) order.push_back({TaskKind::forward, ChunkId(s), MicroBatchId(i)});
+      for (int i = 0; i < warm_up; ++i)
+        order.push_back({TaskKind::forward, ChunkId(s), MicroBatchId(i)});
       for (int i = 0; i < count; ++i) {
         order.push_back({TaskKind::backward, ChunkId(s), MicroBatchId(i)});
-        if (warm_up + i < count) order.push_back({TaskKind::forward, ChunkId(s), MicroBatchId(warm_up + i)});
+        if (warm_up + i < count)
+          order.push_back({TaskKind::forward, ChunkId(s), MicroBatchId(warm_up + i)});
       }
       if (order != orders_[static_cast<std::size_t>(s)]) return false;
     }
@@ -85,20 +91,24 @@ class TorchtitanExport : private GridExport {
 
   bool has_csv() const { return grid_.pipeline > 1 && torch_name().empty(); }
 
-  /// The name of the order or, where a file says it, one of torch's schedules whose chunks lie as the plan's do.
+  /// The name of the order or, where a file says it, one of torch's schedules whose chunks lie as
+  /// the plan's do.
   std::string schedule() const {
     if (!has_csv()) return torch_name();
-    return schedule_kind(plan_.schedule.name).placement == ChunkPlacement::v_shape ? "ZBVZeroBubble"
-                                                                                   : "Interleaved1F1B";
+    return schedule_kind(plan_.schedule.name).placement == ChunkPlacement::v_shape
+               ? "ZBVZeroBubble"
+               : "Interleaved1F1B";
   }
 
-  /// A line per rank of the pipeline: chunk, F, I (gradients of inputs), W (of weights) or B (of both), micro-batch.
+  /// A line per rank of the pipeline: chunk, F, I (gradients of inputs), W (of weights) or B (of
+  /// both), micro-batch.
   std::string csv() const {
     std::string text;
     for (const TaskOrder& order : orders_) {
       std::vector<std::string> actions;
       for (const Task& task : order)
-        actions.push_back(fmt::format("{}{}{}", task.chunk.value, letter(task.kind), task.micro_batch.value));
+        actions.push_back(
+            fmt::format("{}{}{}", task.chunk.value, letter(task.kind), task.micro_batch.value));
       text += join(actions, ",") + "\n";
     }
     return text;
@@ -131,14 +141,16 @@ class TorchtitanExport : private GridExport {
   std::string config() const {
     const TrainingConfig& training = exported_.config.training;
     const bool divides = grid_.zero_stage > 0;
-    const std::int64_t local = grid_.pipeline > 1 ? grid_.samples * plan_.micro_batches : grid_.samples;
-    std::string text =
-        fmt::format("[model]\nname = \"{}\"\nflavor = \"{}\"\n", torchtitan_model_name(shape_), torchtitan_flavor);
+    const std::int64_t local =
+        grid_.pipeline > 1 ? grid_.samples * plan_.micro_batches : grid_.samples;
+    std::string text = fmt::format("[model]\nname = \"{}\"\nflavor = \"{}\"\n",
+                                   torchtitan_model_name(shape_), torchtitan_flavor);
     text +=
         "# The folder of the tokenizer, as Hugging Face's libraries write it.\n"
         "hf_assets_path = \"./assets\"\n\n[experimental]\ncustom_import = \"pptrain_model\"\n\n";
-    text += fmt::format("[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\nsteps = {}\n", local,
-                        plan_.samples_per_step(), shape_.tokens, training.steps);
+    text += fmt::format(
+        "[training]\nlocal_batch_size = {}\nglobal_batch_size = {}\nseq_len = {}\nsteps = {}\n",
+        local, plan_.samples_per_step(), shape_.tokens, training.steps);
     text += fmt::format("max_norm = {}\nmixed_precision_param = \"{}\"\n",
                         exported_.config.optimizer.gradient_clip > 0.0
                             ? fmt::format("{}", exported_.config.optimizer.gradient_clip)
@@ -146,14 +158,18 @@ class TorchtitanExport : private GridExport {
                         training.precision == Precision::bf16 ? "bfloat16" : "float32");
     text += "dataset = \"c4\"\n\n" + torchtitan_optimizer(exported_) + "\n[parallelism]\n";
     text += fmt::format("data_parallel_replicate_degree = {}\ndata_parallel_shard_degree = {}\n",
-                        divides ? grid_.zero_runs : grid_.data, divides ? grid_.data / grid_.zero_runs : 1);
+                        divides ? grid_.zero_runs : grid_.data,
+                        divides ? grid_.data / grid_.zero_runs : 1);
     if (grid_.context > 1) text += fmt::format("context_parallel_degree = {}\n", grid_.context);
     if (divides)
-      text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n", grid_.zero_stage == 3 ? "always" : "never");
-    text += fmt::format("tensor_parallel_degree = {}\npipeline_parallel_degree = {}\n", grid_.tensor, grid_.pipeline);
+      text += fmt::format("fsdp_reshard_after_forward = \"{}\"\n",
+                          grid_.zero_stage == 3 ? "always" : "never");
+    text += fmt::format("tensor_parallel_degree = {}\npipeline_parallel_degree = {}\n",
+                        grid_.tensor, grid_.pipeline);
     if (grid_.pipeline > 1) {
-      text += fmt::format("pipeline_parallel_microbatch_size = {}\npipeline_parallel_schedule = \"{}\"\n",
-                          grid_.samples, schedule());
+      text += fmt::format(
+          "pipeline_parallel_microbatch_size = {}\npipeline_parallel_schedule = \"{}\"\n",
+          grid_.samples, schedule());
       if (has_csv()) text += "pipeline_parallel_schedule_csv = \"schedule.csv\"\n";
       text += modules();
     }
@@ -168,13 +184,15 @@ class TorchtitanExport : private GridExport {
                    std::string(has_csv() ? ", and the schedules' CSV of PyTorch 2.15" : "");
     page.steps = {
         hosts_step(),
-        "Install torchtitan 0.2.2 and its PyTorch, and set `PYTHON` to its Python where that is not `python3`.",
+        "Install torchtitan 0.2.2 and its PyTorch, and set `PYTHON` to its Python where that is "
+        "not `python3`.",
         "In `config.toml`, set `hf_assets_path` to the folder of the tokenizer, and `dataset` and "
         "`dataset_path` to your data.",
-        "`sbatch job.sbatch`, here. More options follow: `sbatch job.sbatch --training.steps 1000`."};
+        "`sbatch job.sbatch`, here. More options follow: `sbatch job.sbatch --training.steps "
+        "1000`."};
     page.files = launch_files();
-    page.files.insert(page.files.begin(),
-                      {{"config.toml", "the job"}, {torchtitan_model_file, "the model's dimensions"}});
+    page.files.insert(page.files.begin(), {{"config.toml", "the job"},
+                                           {torchtitan_model_file, "the model's dimensions"}});
     if (has_csv())
       page.files.push_back({"schedule.csv",
                             "the order of passes, a line per rank of the pipeline: chunk, `F`, `I` "
@@ -185,17 +203,23 @@ class TorchtitanExport : private GridExport {
                                : "`pipeline_parallel_schedule`"},
         {"replicas and ZeRO",
          "`data_parallel_replicate_degree`, `data_parallel_shard_degree`, "
-         "`fsdp_reshard_after_forward`: `never` keeps weights whole between passes, as stages 1 and 2"},
-        {"samples of a replica", grid_.pipeline > 1 ? "`pipeline_parallel_microbatch_size`; `local_batch_size` is that "
-                                                      "times the micro-batches"
-                                                    : "`local_batch_size`; micro-batches are gradient accumulation"},
-        {"devices", rank_order_text() + ", as torchtitan's mesh pp, dp_replicate, dp_shard, cp, tp"},
-        {"recompute", "`[activation_checkpoint] mode`; `selective` keeps attention and every other product"}};
+         "`fsdp_reshard_after_forward`: `never` keeps weights whole between passes, as stages 1 "
+         "and 2"},
+        {"samples of a replica",
+         grid_.pipeline > 1 ? "`pipeline_parallel_microbatch_size`; `local_batch_size` is that "
+                              "times the micro-batches"
+                            : "`local_batch_size`; micro-batches are gradient accumulation"},
+        {"devices",
+         rank_order_text() + ", as torchtitan's mesh pp, dp_replicate, dp_shard, cp, tp"},
+        {"recompute",
+         "`[activation_checkpoint] mode`; `selective` keeps attention and every other product"}};
     if (grid_.context > 1)
       page.mapped.push_back(
-          {"context", "`context_parallel_degree`: replicas that divide the positions of each sample"});
+          {"context",
+           "`context_parallel_degree`: replicas that divide the positions of each sample"});
     page.differs = {
-        "Weights are gathered by FSDP for each pass with stage 3, else once a step; its prefetching is its own.",
+        "Weights are gathered by FSDP for each pass with stage 3, else once a step; its "
+        "prefetching is its own.",
         "Tensor parallelism divides norms along the sequence.",
         "Initial weights, the order of samples and dropout (there is none) are torchtitan's.",
         predicted_runtime_text("torchtitan")};

@@ -13,11 +13,12 @@ inline constexpr const char* torchtitan_flavor = "planned";
 /// torchtitan's model whose dimensions the shape has.
 std::string torchtitan_model_name(const DecoderShape& shape);
 
-/// A Python module that adds the shape to torchtitan's flavors. A shape that neither of its models has throws `Error`
-/// (exit code 2).
+/// A Python module that adds the shape to torchtitan's flavors. A shape that neither of its models
+/// has throws `Error` (exit code 2).
 std::string torchtitan_model(const ExportedJob& job);
 
-/// `[optimizer]` and `[lr_scheduler]` of the job; others than AdamW and rates that fall in steps are refused.
+/// `[optimizer]` and `[lr_scheduler]` of the job; others than AdamW and rates that fall in steps
+/// are refused.
 std::string torchtitan_optimizer(const ExportedJob& job);
 
 }  // namespace pptrain

@@ -9,8 +9,8 @@
 
 namespace pptrain {
 
-/// What a rank computes with: the parts of one device, which outlive this. Another make of device is another set of
-/// them.
+/// What a rank computes with: the parts of one device, which outlive this. Another make of device
+/// is another set of them.
 struct Backend {
   Device& device;
   Gemm& gemm;
@@ -23,7 +23,8 @@ struct Backend {
 /// The host. The calling thread, which computes with it, flushes denormal numbers from now on.
 inline Backend host_backend() {
   flush_denormals();
-  return {host_device(), host_gemm(), host_attention(), host_kernels(), host_experts(), &host_feature_maps()};
+  return {host_device(),  host_gemm(),    host_attention(),
+          host_kernels(), host_experts(), &host_feature_maps()};
 }
 
 }  // namespace pptrain

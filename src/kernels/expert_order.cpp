@@ -2,7 +2,8 @@
 
 namespace pptrain {
 
-std::vector<std::int32_t> count_rows(ExpertKernels& kernels, const Matrix& choice, Interval own, Arena& arena) {
+std::vector<std::int32_t> count_rows(ExpertKernels& kernels, const Matrix& choice, Interval own,
+                                     Arena& arena) {
   std::vector<std::int32_t> counts(static_cast<std::size_t>(own.size()));
   const Buffer on_device(arena, std::max<std::size_t>(counts.size(), 1) * sizeof(std::int32_t));
   kernels.count(choice, own.begin, counts.size(), static_cast<std::int32_t*>(on_device.data()));
@@ -23,7 +24,8 @@ ExpertOrder::ExpertOrder(ExpertKernels& kernels, const Matrix& choice, Interval 
   }
   const Buffer on_device(arena, std::max<std::size_t>(begins.size(), 1) * sizeof(std::int32_t));
   arena.device().upload(on_device.data(), begins.data(), begins.size() * sizeof(std::int32_t));
-  kernels.place(choice, own.begin, begins.size(), static_cast<const std::int32_t*>(on_device.data()),
+  kernels.place(choice, own.begin, begins.size(),
+                static_cast<const std::int32_t*>(on_device.data()),
                 static_cast<std::int32_t*>(places_.data()));
 }
 

@@ -10,8 +10,8 @@ namespace pptrain::kernels {
 void check_product(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                    const GemmOptions& options);
 
-/// Behind a product with its bias: GELU, its backward pass and the gradient of a bias, as far as `options` name them,
-/// by kernels of their own.
+/// Behind a product with its bias: GELU, its backward pass and the gradient of a bias, as far as
+/// `options` name them, by kernels of their own.
 void finish_product(Kernels& kernels, const Matrix& a, const Matrix& c, const GemmOptions& options);
 
 }  // namespace pptrain::kernels

@@ -17,15 +17,17 @@ const std::vector<ShardAxis>& shard_axes();
 const std::vector<std::string>& shard_axis_names();
 
 /// How a product of activations with weights is divided over a tensor-parallel group: not at all,
-/// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section 3); or each member
-/// has the whole weights of some experts and computes the rows that go to these (Lepikhin et al., "GShard", 2020).
-/// By `exchange` each member has the whole weights of some experts too, but samples of its own: their rows are sent to
-/// the members with their experts, and results come back. Every member then has all else of the layer whole.
+/// by columns of the output, or by rows of the input (Shoeybi et al., Megatron-LM, 2019, section
+/// 3); or each member has the whole weights of some experts and computes the rows that go to these
+/// (Lepikhin et al., "GShard", 2020). By `exchange` each member has the whole weights of some
+/// experts too, but samples of its own: their rows are sent to the members with their experts, and
+/// results come back. Every member then has all else of the layer whole.
 enum class WeightDivision { none, columns, rows, experts, exchange };
 
-/// How a dimension of size groups * (axis size / sharing) * unit is divided by intervals of an axis. `sharing`
-/// positions of the axis need the same unit: query heads and their key head. The part [b, e) has, in each group g, the
-/// units [b / sharing, e / sharing) with the end rounded up; parts that share a unit all have it.
+/// How a dimension of size groups * (axis size / sharing) * unit is divided by intervals of an
+/// axis. `sharing` positions of the axis need the same unit: query heads and their key head. The
+/// part [b, e) has, in each group g, the units [b / sharing, e / sharing) with the end rounded up;
+/// parts that share a unit all have it.
 struct AxisDivision {
   ShardAxis axis = ShardAxis::none;
   std::int64_t groups = 1;
@@ -33,7 +35,9 @@ struct AxisDivision {
   std::int64_t sharing = 1;
 
   /// Units of each group that the part needs.
-  Interval units(Interval part) const { return {part.begin / sharing, (part.end + sharing - 1) / sharing}; }
+  Interval units(Interval part) const {
+    return {part.begin / sharing, (part.end + sharing - 1) / sharing};
+  }
   /// Length of the dimension that the part has.
   std::int64_t size_of(Interval part) const { return groups * units(part).size() * unit; }
   bool operator==(const AxisDivision&) const = default;

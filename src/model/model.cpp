@@ -10,8 +10,9 @@
 namespace pptrain {
 
 const std::vector<ShardAxis>& shard_axes() {
-  static const std::vector<ShardAxis> axes = {ShardAxis::heads,   ShardAxis::columns, ShardAxis::vocabulary,
-                                              ShardAxis::classes, ShardAxis::inputs,  ShardAxis::experts};
+  static const std::vector<ShardAxis> axes = {ShardAxis::heads,      ShardAxis::columns,
+                                              ShardAxis::vocabulary, ShardAxis::classes,
+                                              ShardAxis::inputs,     ShardAxis::experts};
   return axes;
 }
 
@@ -41,7 +42,8 @@ namespace {
 
 std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t begin, std::size_t end) {
   return std::accumulate(shape.begin() + static_cast<std::ptrdiff_t>(begin),
-                         shape.begin() + static_cast<std::ptrdiff_t>(end), std::int64_t{1}, std::multiplies<>());
+                         shape.begin() + static_cast<std::ptrdiff_t>(end), std::int64_t{1},
+                         std::multiplies<>());
 }
 
 }  // namespace
@@ -75,8 +77,9 @@ std::vector<Interval> ParameterSpec::shard_elements(Interval part, std::int64_t 
   const std::int64_t outer = product(shape, 0, sharded);
   const std::int64_t inner = product(shape, sharded + 1, shape.size());
   const std::int64_t units = axis_size / sharing;
-  PPTRAIN_ASSERT(groups * units * unit == shape[sharded], "{}: axis of {} does not fill dimension {} of {}", name,
-                 axis_size, dimension, shape[sharded]);
+  PPTRAIN_ASSERT(groups * units * unit == shape[sharded],
+                 "{}: axis of {} does not fill dimension {} of {}", name, axis_size, dimension,
+                 shape[sharded]);
   const Interval own = division().units(part);
   std::vector<Interval> elements;
   for (std::int64_t o = 0; o < outer; ++o) {
@@ -112,10 +115,11 @@ const OperatorList& Layer::divided_by(WeightDivision division) const {
 }
 
 bool Layer::reads_decoder_tokens() const {
-  return std::any_of(operators.operators.begin(), operators.operators.end(), [](const Operator& op) {
-    const auto* embedding = op.as<op::Embedding>();
-    return embedding != nullptr && embedding->decoder;
-  });
+  return std::any_of(operators.operators.begin(), operators.operators.end(),
+                     [](const Operator& op) {
+                       const auto* embedding = op.as<op::Embedding>();
+                       return embedding != nullptr && embedding->decoder;
+                     });
 }
 
 std::int64_t Model::num_parameters() const {
@@ -137,7 +141,8 @@ std::vector<ParameterSpec> logical_parameters(const Model& model) {
 
 std::vector<ParameterSpec> stored_tensors(const Model& model) {
   std::vector<ParameterSpec> tensors = logical_parameters(model);
-  for (const Layer& layer : model.layers) tensors.insert(tensors.end(), layer.buffers.begin(), layer.buffers.end());
+  for (const Layer& layer : model.layers)
+    tensors.insert(tensors.end(), layer.buffers.begin(), layer.buffers.end());
   return tensors;
 }
 
@@ -175,7 +180,8 @@ std::int64_t Model::most_members() const {
 }
 
 std::vector<int> Model::tensor_parallel_degrees() const {
-  const std::int64_t most = std::min<std::int64_t>(axes.contains(ShardAxis::heads) ? 8 : 32, most_members());
+  const std::int64_t most =
+      std::min<std::int64_t>(axes.contains(ShardAxis::heads) ? 8 : 32, most_members());
   std::vector<int> degrees;
   for (int n = 1; n <= most && divided_units() % n == 0; n *= 2) degrees.push_back(n);
   return degrees;
@@ -203,12 +209,14 @@ std::int64_t Layer::num_experts() const {
 }
 
 bool Model::routes() const {
-  return std::any_of(layers.begin(), layers.end(), [](const Layer& layer) { return layer.num_experts() > 0; });
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const Layer& layer) { return layer.num_experts() > 0; });
 }
 
 double Model::flop_per_sample() const {
   double sum = 0.0;
-  for (const Layer& layer : layers) sum += layer.flop_forward + layer.flop_backward_input + layer.flop_backward_weight;
+  for (const Layer& layer : layers)
+    sum += layer.flop_forward + layer.flop_backward_input + layer.flop_backward_weight;
   return sum;
 }
 

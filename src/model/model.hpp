@@ -17,14 +17,14 @@ namespace pptrain {
 /// Initial values of a parameter: random, or all the same.
 enum class Initial { normal, ones, zeros };
 
-/// How a parameter of a published checkpoint differs from the (out, in) of `ParameterSpec::shape`. `transposed`: it is
-/// (in, out), as GPT-2's Conv1D has it. `heads_outside`: its rows are (heads, groups, unit) and not (groups, heads,
-/// unit).
+/// How a parameter of a published checkpoint differs from the (out, in) of `ParameterSpec::shape`.
+/// `transposed`: it is (in, out), as GPT-2's Conv1D has it. `heads_outside`: its rows are (heads,
+/// groups, unit) and not (groups, heads, unit).
 enum class FileLayout { same, transposed, heads_outside };
 
 /// Rows of a tensor that files hold several parameters in, one behind the other.
 struct FilePart {
-  std::string tensor;          ///< its name in files; "": the parameter is a tensor of its own there
+  std::string tensor;  ///< its name in files; "": the parameter is a tensor of its own there
   std::int64_t first_row = 0;  ///< where the parameter's rows begin
   std::int64_t rows = 0;       ///< of the whole tensor
 };
@@ -32,9 +32,10 @@ struct FilePart {
 /// One logical parameter tensor, whole.
 ///
 /// A sharded dimension of size `groups * axis_size * unit` is divided by intervals of the axis:
-/// shard [b, e) holds, in each group g, rows [(g * axis_size + b) * unit, (g * axis_size + e) * unit).
-/// c_attn has groups = 3 (q, k, v), axis heads, unit = head size. Where `sharing` positions of the axis need the same
-/// unit, as query heads their key head, there are axis_size / sharing units in a group, and shards may hold equal ones.
+/// shard [b, e) holds, in each group g, rows [(g * axis_size + b) * unit, (g * axis_size + e) *
+/// unit). c_attn has groups = 3 (q, k, v), axis heads, unit = head size. Where `sharing` positions
+/// of the axis need the same unit, as query heads their key head, there are axis_size / sharing
+/// units in a group, and shards may hold equal ones.
 struct ParameterSpec {
   std::string name;                 ///< as in published checkpoints, "h.0.attn.c_attn.weight"
   std::vector<std::int64_t> shape;  ///< linear weights are (out, in)
@@ -43,15 +44,17 @@ struct ParameterSpec {
   std::int64_t groups = 1;
   std::int64_t unit = 1;
   double deviation = 0.02;               ///< of initial random weights
-  ShardAxis row_axis = ShardAxis::none;  ///< of its inputs, where the layer may be divided by rows too
+  ShardAxis row_axis = ShardAxis::none;  ///< of its inputs, where the layer may be divided by rows
+                                         ///< too
   std::int64_t sharing = 1;
   Initial initial = Initial::normal;
   FileLayout layout = FileLayout::same;
   std::vector<std::int64_t> file_shape = {};  ///< of the same elements in files; empty: as here
   FilePart file_part = {};                    ///< with the layout `same`
-  bool hidden = false;                        ///< of a layer between the first and the last; `build_model` says it
-  bool buffer = false;                        ///< kept with the parameters, but not trained
-  std::int64_t expert = -1;  ///< of whose part it is alone, so that whole experts may be divided; -1: of none
+  bool hidden = false;       ///< of a layer between the first and the last; `build_model` says it
+  bool buffer = false;       ///< kept with the parameters, but not trained
+  std::int64_t expert = -1;  ///< of whose part it is alone, so that whole experts may be divided;
+                             ///< -1: of none
 
   /// Elements of the whole tensor, however it is divided.
   std::int64_t size() const;
@@ -76,15 +79,16 @@ struct Port {
   bool operator==(const Port&) const = default;
 };
 
-/// All that crosses from a layer to the next. A sample's ports lie one behind the other in one tensor, so that whatever
-/// moves samples moves all of its ports together.
+/// All that crosses from a layer to the next. A sample's ports lie one behind the other in one
+/// tensor, so that whatever moves samples moves all of its ports together.
 struct Boundary {
   std::vector<Port> ports;
 
   Boundary(const Port& port) : ports{port} {}
   explicit Boundary(std::vector<Port> several) : ports(std::move(several)) {}
 
-  /// Rows and columns of a sample in that tensor: those of the only port, or one row of all elements.
+  /// Rows and columns of a sample in that tensor: those of the only port, or one row of all
+  /// elements.
   Port packed() const;
   /// Elements of a sample, of all ports together.
   std::int64_t elements() const { return packed().elements(); }
@@ -105,9 +109,11 @@ struct OperatorList {
 struct Layer {
   std::string name;  ///< unique: "embedding", "block.0", ..., "output"
   std::vector<ParameterSpec> parameters;
-  std::vector<ParameterSpec> buffers;  ///< what its operators keep from step to step beside, on every device whole
+  std::vector<ParameterSpec> buffers;  ///< what its operators keep from step to step beside, on
+                                       ///< every device whole
   OperatorList operators;              ///< divided by columns, or as Megatron does
-  /// The same in the other ways in which it may be divided: by rows of weights, or with its experts divided.
+  /// The same in the other ways in which it may be divided: by rows of weights, or with its experts
+  /// divided.
   std::map<WeightDivision, OperatorList> other_divisions;
   std::optional<Boundary> input;   ///< nothing: the layer is the first one and reads the samples
   std::optional<Boundary> output;  ///< nothing: it is the last one and computes the loss
@@ -116,14 +122,17 @@ struct Layer {
   double flop_backward_input = 0.0;
   double flop_backward_weight = 0.0;
   double output_bytes = 0.0;  ///< per sample: what crosses to the next layer
-  double stored_bytes = 0.0;  ///< per sample, held from the start of F to the end of B/W, input included
+  double stored_bytes = 0.0;  ///< per sample, held from the start of F to the end of B/W, input
+                              ///< included
   double tensor_parallel_allreduce_bytes = 0.0;  ///< per sample, in each of F and B
-  double exchange_bytes = 0.0;                   ///< per sample: what goes to experts and back, in each of F and B
-  double batch_norms = 0.0;                      ///< how many sum over the replicas of a stage ...
-  double batch_norm_channels = 0.0;              ///< ... and how many channels they have together
-  std::string signature;  ///< equal for layers that compute alike: operators, dimensions and divisions, without names
+  double exchange_bytes = 0.0;  ///< per sample: what goes to experts and back, in each of F and B
+  double batch_norms = 0.0;     ///< how many sum over the replicas of a stage ...
+  double batch_norm_channels = 0.0;  ///< ... and how many channels they have together
+  std::string signature;  ///< equal for layers that compute alike: operators, dimensions and
+                          ///< divisions, without names
 
-  /// Elements of all parameters, whole; what several layers share counts in each of them. Buffers do not count.
+  /// Elements of all parameters, whole; what several layers share counts in each of them. Buffers
+  /// do not count.
   std::int64_t num_parameters() const;
   /// Experts among which a router chooses; 0: none does.
   std::int64_t num_experts() const;
@@ -139,8 +148,8 @@ struct Layer {
   const OperatorList& divided_by(WeightDivision division) const;
 };
 
-/// Pixels of an image. With patches a model reads it patch by patch, row by row of these, each as (channel, row,
-/// column); without, the whole image so.
+/// Pixels of an image. With patches a model reads it patch by patch, row by row of these, each as
+/// (channel, row, column); without, the whole image so.
 struct ImageShape {
   std::int64_t channels = 0;  ///< 0: there is no image
   std::int64_t height = 0;
@@ -154,18 +163,20 @@ struct ImageShape {
   bool operator==(const ImageShape&) const = default;
 };
 
-/// The tokens that an encoder reads, beside those that are predicted. The decoder reads the latter behind
-/// `first_token`, so that it has seen those before the one that a position predicts.
+/// The tokens that an encoder reads, beside those that are predicted. The decoder reads the latter
+/// behind `first_token`, so that it has seen those before the one that a position predicts.
 struct SourceShape {
   std::int64_t length = 0;  ///< 0: there is no source
   std::int64_t first_token = 0;
-  std::int64_t padding = 0;  ///< token that fills up a source behind its end, which nothing attends to
+  std::int64_t padding = 0;  ///< token that fills up a source behind its end, which nothing attends
+                             ///< to
 
   bool operator==(const SourceShape&) const = default;
 };
 
-/// What a sample of the data is: tokens, each predicting the next one; tokens with a type each, of which some have a
-/// label; tokens that are predicted from those of a source; or `features` numbers with a class.
+/// What a sample of the data is: tokens, each predicting the next one; tokens with a type each, of
+/// which some have a label; tokens that are predicted from those of a source; or `features` numbers
+/// with a class.
 struct SampleShape {
   std::int64_t rows = 1;         ///< targets of a sample: positions, or one
   std::int64_t features = 0;     ///< 0: tokens
@@ -173,7 +184,8 @@ struct SampleShape {
   std::int64_t token_types = 0;  ///< that a token may have; 0: tokens predict the next one
   ImageShape image = {};         ///< that the features are
   SourceShape source = {};
-  ImageShape drawing = {};  ///< that a sample is to become, in place of a class, each pixel with its channels
+  ImageShape drawing = {};  ///< that a sample is to become, in place of a class, each pixel with
+                            ///< its channels
 
   /// Whether a model reads tokens; else it reads `features` numbers.
   bool tokens() const { return features == 0; }
@@ -192,14 +204,16 @@ struct SampleShape {
   bool operator==(const SampleShape&) const = default;
 };
 
-/// A parameter that several layers read, under one name: a tied embedding, a table of relative positions.
+/// A parameter that several layers read, under one name: a tied embedding, a table of relative
+/// positions.
 struct SharedParameter {
   const ParameterSpec* spec;  ///< as the first of them has it
   std::vector<std::int64_t> layers;
 };
 
-/// A chain of layers: for a language model layer 0 is the embedding, 1..L the blocks, L+1 the final norm
-/// with the output layer and the loss; for a classifier 0..L-1 are the features, L the classes and the loss.
+/// A chain of layers: for a language model layer 0 is the embedding, 1..L the blocks, L+1 the final
+/// norm with the output layer and the loss; for a classifier 0..L-1 are the features, L the classes
+/// and the loss.
 struct Model {
   std::string name;
   std::vector<Layer> layers;
@@ -212,17 +226,19 @@ struct Model {
   std::int64_t num_parameters() const;
   /// Length of a logical axis, 0 where the model has none, 1 for `none`.
   std::int64_t axis_size(ShardAxis axis) const;
-  /// What the degree of an even tensor-parallel grid divides: heads, or else the columns of layers' inner products, or
-  /// else classes.
+  /// What the degree of an even tensor-parallel grid divides: heads, or else the columns of layers'
+  /// inner products, or else classes.
   std::int64_t divided_units() const;
-  /// How many members may divide it at most: each has a position of every axis but that of experts, of which there is
-  /// another division.
+  /// How many members may divide it at most: each has a position of every axis but that of experts,
+  /// of which there is another division.
   std::int64_t most_members() const;
-  /// Degrees of tensor parallelism that are tried without being asked for: powers of two that divide its units, up to
-  /// 8, or 32 where these are columns or classes, which are many.
+  /// Degrees of tensor parallelism that are tried without being asked for: powers of two that
+  /// divide its units, up to 8, or 32 where these are columns or classes, which are many.
   std::vector<int> tensor_parallel_degrees() const;
   /// What crosses behind a layer that is not the last.
-  const Boundary& boundary_behind(int layer) const { return *layers[static_cast<std::size_t>(layer)].output; }
+  const Boundary& boundary_behind(int layer) const {
+    return *layers[static_cast<std::size_t>(layer)].output;
+  }
   /// The parameters that several layers read, in the order of the layers.
   std::vector<SharedParameter> shared_parameters() const;
   /// FLOP of one training step per sample, for model FLOP utilisation.
@@ -242,6 +258,7 @@ std::map<std::string, std::int64_t> axes_of(const Model& model);
 
 /// The model of that name with the configuration's dimensions.
 /// Bad dimensions (heads that do not divide hidden_size, ...) throw `Error`, exit code 2.
-Model build_model(const ModelConfig& model, const TrainingConfig& training, const std::string& source);
+Model build_model(const ModelConfig& model, const TrainingConfig& training,
+                  const std::string& source);
 
 }  // namespace pptrain

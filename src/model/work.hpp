@@ -10,8 +10,9 @@ namespace pptrain {
 /// What a member of a tensor-parallel group does of a kernel: all of it, or its share.
 enum class Share { whole, divided };
 
-/// The matrices of a kernel that multiplies them: (rows, inner) times (inner, columns). One dimension grows with the
-/// samples and is given for one of them; another may be divided over a tensor-parallel group.
+/// The matrices of a kernel that multiplies them: (rows, inner) times (inner, columns). One
+/// dimension grows with the samples and is given for one of them; another may be divided over a
+/// tensor-parallel group.
 struct ProductShape {
   enum class Dimension { rows, columns, inner };
   double rows = 0.0;
@@ -23,7 +24,8 @@ struct ProductShape {
   bool operator==(const ProductShape&) const = default;
 };
 
-/// The scores of an attention: of each head every position with every other one, whether a mask hides it or not.
+/// The scores of an attention: of each head every position with every other one, whether a mask
+/// hides it or not.
 struct ScoresShape {
   double scores = 0.0;      ///< of a sample
   double head_size = 0.0;   ///< elements of a query
@@ -39,10 +41,12 @@ struct Kernel {
   double flop = 0.0;          ///< per sample; `share` of it on each member
   double bytes = 0.0;         ///< per sample: activations that every member reads and writes
   double shard_bytes = 0.0;   ///< per sample: activations that are divided over the group
-  double weight_bytes = 0.0;  ///< per micro-batch: parameters or their gradients, divided as the FLOP are
+  double weight_bytes = 0.0;  ///< per micro-batch: parameters or their gradients, divided as the
+                              ///< FLOP are
   int launches = 1;
   Share share = Share::whole;
-  std::optional<ProductShape> product = std::nullopt;  ///< nothing: it multiplies no matrices, or nobody says which
+  std::optional<ProductShape> product = std::nullopt;  ///< nothing: it multiplies no matrices, or
+                                                       ///< nobody says which
   std::optional<ScoresShape> attention = std::nullopt;
   bool is_loss = false;  ///< the loss and its gradient, over logits
 

@@ -4,7 +4,8 @@
 
 namespace pptrain {
 
-DistanceBias::DistanceBias(const DistanceBuckets& buckets, std::size_t queries, std::size_t keys, Arena& arena)
+DistanceBias::DistanceBias(const DistanceBuckets& buckets, std::size_t queries, std::size_t keys,
+                           Arena& arena)
     : count_(queries + keys - 1), of_columns_(arena, count_ * sizeof(std::int32_t)) {
   const auto nearest = static_cast<std::int64_t>(queries) - 1;
   std::vector<std::int32_t> values;

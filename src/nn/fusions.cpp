@@ -35,7 +35,8 @@ void fuse_norm(std::vector<FusedOperator>& operators, std::size_t i, const Opera
   const auto* norm = operators[i].op.as<op::Norm>();
   FusedOperator& before = operators[i - 1];
   const auto* add = before.op.as<op::Addition>();
-  if (norm == nullptr || add == nullptr || before.op.output != operators[i].op.inputs.front()) return;
+  if (norm == nullptr || add == nullptr || before.op.output != operators[i].op.inputs.front())
+    return;
   if (norm->width != list.values[*before.op.output].columns) return;
   std::optional<std::size_t> bias;
   if (add->bias) bias = before.op.parameters.front();

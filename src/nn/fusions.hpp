@@ -19,7 +19,8 @@ struct FusedOperator {
     std::optional<std::size_t> bias;
   };
   std::optional<Sum> sum;
-  /// A product may compute GELU of its result too, into `activated`, or have GELU of `before_activation` as its input.
+  /// A product may compute GELU of its result too, into `activated`, or have GELU of
+  /// `before_activation` as its input.
   std::optional<ValueIndex> activated;
   std::optional<ValueIndex> before_activation;
 
@@ -30,8 +31,8 @@ struct FusedOperator {
 /// The operators one by one.
 std::vector<FusedOperator> unfused(const OperatorList& list);
 
-/// Rewrites, each with the operators one by one as its twin: add and norm in one pass over the rows; product, bias and
-/// GELU; GELU's gradient behind the product that it goes into.
+/// Rewrites, each with the operators one by one as its twin: add and norm in one pass over the
+/// rows; product, bias and GELU; GELU's gradient behind the product that it goes into.
 std::vector<FusedOperator> fused(const OperatorList& list);
 
 }  // namespace pptrain

@@ -2,7 +2,8 @@
 
 namespace pptrain {
 
-Tensor gathered_columns(const LayerContext& context, const std::vector<Interval>& parts, Tensor own) {
+Tensor gathered_columns(const LayerContext& context, const std::vector<Interval>& parts,
+                        Tensor own) {
   if (parts.size() == 1) return own;
   const std::size_t rows = own.rows();
   const auto columns = static_cast<std::size_t>(parts.back().end);
@@ -14,15 +15,18 @@ Tensor gathered_columns(const LayerContext& context, const std::vector<Interval>
   };
   std::vector<Interval> slices;
   for (const Interval& part : parts) {
-    slices.push_back({part.begin * static_cast<std::int64_t>(rows), part.end * static_cast<std::int64_t>(rows)});
+    slices.push_back(
+        {part.begin * static_cast<std::int64_t>(rows), part.end * static_cast<std::int64_t>(rows)});
   }
-  context.backend.kernels.convert(own, piece(parts[static_cast<std::size_t>(context.tensor_group.rank())]));
+  context.backend.kernels.convert(
+      own, piece(parts[static_cast<std::size_t>(context.tensor_group.rank())]));
   own.reset();
   context.tensor_group.all_gather(pieces.f32(), slices);
   Tensor result(context.arena, rows, columns);
   for (const Interval& part : parts) {
-    context.backend.kernels.convert(piece(part), result.matrix().columns_from(static_cast<std::size_t>(part.begin),
-                                                                              static_cast<std::size_t>(part.size())));
+    context.backend.kernels.convert(
+        piece(part), result.matrix().columns_from(static_cast<std::size_t>(part.begin),
+                                                  static_cast<std::size_t>(part.size())));
   }
   return result;
 }

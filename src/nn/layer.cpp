@@ -6,7 +6,8 @@ namespace pptrain {
 
 std::vector<Interval> LayerContext::parts(ShardAxis axis) const {
   const int members = tensor_group.size();
-  if (axis == ShardAxis::none) return std::vector<Interval>(static_cast<std::size_t>(members), {0, 1});
+  if (axis == ShardAxis::none)
+    return std::vector<Interval>(static_cast<std::size_t>(members), {0, 1});
   const auto given = shards.find(to_string(axis));
   return given != shards.end() ? given->second : even_division(model.axis_size(axis), members);
 }
@@ -15,11 +16,13 @@ namespace {
 
 /// Whether a layer between the first and the last shares a parameter with another.
 bool shares(const Model& model, const Layer& layer, const std::string& parameter) {
-  if (layer.name == model.layers.front().name || layer.name == model.layers.back().name) return false;
-  const auto readers = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& other) {
-    return std::any_of(other.parameters.begin(), other.parameters.end(),
-                       [&](const ParameterSpec& spec) { return spec.name == parameter; });
-  });
+  if (layer.name == model.layers.front().name || layer.name == model.layers.back().name)
+    return false;
+  const auto readers =
+      std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& other) {
+        return std::any_of(other.parameters.begin(), other.parameters.end(),
+                           [&](const ParameterSpec& spec) { return spec.name == parameter; });
+      });
   return readers > 1;
 }
 

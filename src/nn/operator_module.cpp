@@ -5,7 +5,8 @@
 namespace pptrain {
 
 FeatureMaps& OperatorModule::feature_maps() const {
-  PPTRAIN_ASSERT(place_.context.backend.feature_maps != nullptr, "a feature map on a device that computes none");
+  PPTRAIN_ASSERT(place_.context.backend.feature_maps != nullptr,
+                 "a feature map on a device that computes none");
   return *place_.context.backend.feature_maps;
 }
 
@@ -19,7 +20,8 @@ Tensor OperatorModule::new_value(const Batch& batch, ValueIndex v) const {
 }
 
 Tensor OperatorModule::new_gradient(const Batch& batch, ValueIndex v) const {
-  return {arena(), rows(batch, v), columns(v), value(v).is_whole() ? DType::f32 : type_of(value(v).element)};
+  return {arena(), rows(batch, v), columns(v),
+          value(v).is_whole() ? DType::f32 : type_of(value(v).element)};
 }
 
 void OperatorModule::add_gradient(Pass& pass, ValueIndex v, Gradient gradient) const {
@@ -28,7 +30,8 @@ void OperatorModule::add_gradient(Pass& pass, ValueIndex v, Gradient gradient) c
     sum = std::move(gradient);
     return;
   }
-  PPTRAIN_ASSERT(sum.matrix.type == DType::f32 && gradient.matrix.type == DType::f32, "gradients of value {}", v);
+  PPTRAIN_ASSERT(sum.matrix.type == DType::f32 && gradient.matrix.type == DType::f32,
+                 "gradients of value {}", v);
   if (!sum.is_own() && gradient.is_own()) std::swap(sum, gradient);
   kernels().add(gradient.matrix.f32(), own_gradient(pass, v).f32(), sum.matrix.size());
 }

@@ -10,7 +10,8 @@
 
 namespace pptrain {
 
-/// What an operator's module runs on, and where it stands in its layer. The layer's context outlives it.
+/// What an operator's module runs on, and where it stands in its layer. The layer's context
+/// outlives it.
 struct OperatorPlace {
   LayerContext& context;
   const OperatorList& list;
@@ -19,18 +20,21 @@ struct OperatorPlace {
   std::vector<std::size_t> parameters;  ///< of the layer, in the store
 };
 
-/// Runs the three passes of one operator over a `Pass`. The functions are Collective over the tensor-parallel group.
+/// Runs the three passes of one operator over a `Pass`. The functions are Collective over the
+/// tensor-parallel group.
 class OperatorModule {
  public:
   explicit OperatorModule(OperatorPlace place) : place_(std::move(place)) {}
   virtual ~OperatorModule() = default;
 
-  /// Makes the result, in `pass`, from the inputs there; a loss is added to what `batch` names. What B needs beside
-  /// values goes to `Pass::statistics`.
+  /// Makes the result, in `pass`, from the inputs there; a loss is added to what `batch` names.
+  /// What B needs beside values goes to `Pass::statistics`.
   virtual void forward(Batch& batch, Pass& pass) = 0;
-  /// Makes the gradients of the inputs from the result's. What W needs of values that were not kept is made again.
+  /// Makes the gradients of the inputs from the result's. What W needs of values that were not kept
+  /// is made again.
   virtual void backward_input(const Batch& batch, Pass& pass) = 0;
-  /// Adds the gradients of the operator's parameters to the store's, after `backward_input`. By default there are none.
+  /// Adds the gradients of the operator's parameters to the store's, after `backward_input`. By
+  /// default there are none.
   virtual void backward_weight(const Batch& /*batch*/, Pass& /*pass*/) {}
   /// Whether W reads the gradient of the result.
   virtual bool weight_reads_gradient() const { return false; }
@@ -57,7 +61,9 @@ class OperatorModule {
   const float* weight(std::size_t i) const { return store().weight(parameter(i)); }
   std::size_t parameter_of_layer(std::size_t i) const { return place_.parameters[i]; }
 
-  DType type_of(Element element) const { return element == Element::fp32 ? DType::f32 : context().type; }
+  DType type_of(Element element) const {
+    return element == Element::fp32 ? DType::f32 : context().type;
+  }
   std::size_t rows(const Batch& batch, ValueIndex v) const {
     return batch.samples * static_cast<std::size_t>(value(v).rows);
   }
@@ -82,7 +88,9 @@ class OperatorModule {
   /// The matrix in an element type: itself, or a converted copy that `copy` holds.
   Matrix as_type(DType type, const Matrix& x, Tensor& copy) const;
   /// ... that of products.
-  Matrix as_compute(const Matrix& x, Tensor& copy) const { return as_type(context().type, x, copy); }
+  Matrix as_compute(const Matrix& x, Tensor& copy) const {
+    return as_type(context().type, x, copy);
+  }
 
  private:
   OperatorPlace place_;

@@ -21,7 +21,8 @@ struct Gradient {
 
 Gradient make_gradient(Tensor tensor);
 
-/// What one micro-batch has of the values of a layer's operators, from the forward to the backward passes.
+/// What one micro-batch has of the values of a layer's operators, from the forward to the backward
+/// passes.
 class Pass final : public Saved {
  public:
   Pass(std::size_t num_values, std::size_t num_operators, std::optional<ValueIndex> input)
@@ -45,15 +46,17 @@ class Pass final : public Saved {
   struct Part {
     std::optional<ValueIndex> of;
     std::size_t first = 0;
-    std::size_t columns = 0;  ///< with `of` nothing: that are seen of the value's own tensor; 0: all
+    std::size_t columns = 0;  ///< with `of` nothing: that are seen of the value's own tensor; 0:
+                              ///< all
     Matrix samples;           ///< with data: memory of the batch
   };
 
   std::vector<Tensor> values;
   std::vector<Part> parts;
   std::vector<Gradient> gradients;
-  std::vector<std::vector<Tensor>> statistics;             ///< of each operator: what B needs beside values
-  std::vector<std::shared_ptr<const ExpertOrder>> orders;  ///< of rows, by the router's result; null: not yet made
+  std::vector<std::vector<Tensor>> statistics;  ///< of each operator: what B needs beside values
+  std::vector<std::shared_ptr<const ExpertOrder>> orders;  ///< of rows, by the router's result;
+                                                           ///< null: not yet made
 
  private:
   std::optional<ValueIndex> input_;

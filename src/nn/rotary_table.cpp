@@ -5,7 +5,8 @@
 
 namespace pptrain {
 
-std::shared_ptr<const Tensor> rotary_table(LayerContext& context, const RotaryForm& form, std::size_t length) {
+std::shared_ptr<const Tensor> rotary_table(LayerContext& context, const RotaryForm& form,
+                                           std::size_t length) {
   for (const LayerContext::RotaryTable& made : context.rotary_tables) {
     if (made.form == form && made.table->rows() == length) return made.table;
   }
@@ -17,7 +18,8 @@ std::shared_ptr<const Tensor> rotary_table(LayerContext& context, const RotaryFo
     for (std::size_t place = 0; place < length; ++place) {
       const double angle = static_cast<double>(place) * frequency;
       values[place * rotated + i] = static_cast<float>(form.attention_factor * std::cos(angle));
-      values[place * rotated + pairs + i] = static_cast<float>(form.attention_factor * std::sin(angle));
+      values[place * rotated + pairs + i] =
+          static_cast<float>(form.attention_factor * std::sin(angle));
     }
   }
   auto table = std::make_shared<Tensor>(context.arena, length, rotated);

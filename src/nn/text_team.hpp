@@ -16,8 +16,9 @@ namespace pptrain {
 struct TextPart {
   Interval layers;
   Communicator* group = nullptr;                        ///< of these processes; null on all others
-  std::map<std::string, std::vector<Interval>> shards;  ///< by axis, as in a plan: what is not there is divided evenly
-  WeightDivision division = WeightDivision::columns;    ///< of layers that may be divided either way
+  std::map<std::string, std::vector<Interval>> shards;  ///< by axis, as in a plan: what is not
+                                                        ///< there is divided evenly
+  WeightDivision division = WeightDivision::columns;  ///< of layers that may be divided either way
 };
 
 /// Processes that continue a text together, each with parts of the model.
@@ -28,8 +29,8 @@ class TextTeam {
   virtual ~TextTeam() = default;
   /// All parts, in the order of the layers.
   virtual const std::vector<TextPart>& parts() const = 0;
-  /// What part `part` gives goes to the processes of the part behind it: `x` (rows, columns), fp32, becomes empty on
-  /// those that have no share in that part.
+  /// What part `part` gives goes to the processes of the part behind it: `x` (rows, columns), fp32,
+  /// becomes empty on those that have no share in that part.
   virtual void pass_on(std::size_t part, Tensor& x, std::size_t rows, std::size_t columns) = 0;
   /// The token that the first process of the last part has.
   virtual std::uint32_t agree(std::uint32_t token) = 0;
@@ -43,7 +44,8 @@ class LonelyTeam final : public TextTeam {
   LonelyTeam& operator=(const LonelyTeam&) = delete;
 
   const std::vector<TextPart>& parts() const override { return parts_; }
-  void pass_on(std::size_t /*part*/, Tensor& /*x*/, std::size_t /*rows*/, std::size_t /*columns*/) override {}
+  void pass_on(std::size_t /*part*/, Tensor& /*x*/, std::size_t /*rows*/,
+               std::size_t /*columns*/) override {}
   std::uint32_t agree(std::uint32_t token) override { return token; }
 
  private:

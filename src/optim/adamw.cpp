@@ -16,7 +16,9 @@ ElementStep adamw_step(const OptimizerConfig& config, const StepValues& values, 
   step.gradient_scale = static_cast<float>(values.gradient_scale);
   step.bias_correction1 = static_cast<float>(1.0 - std::pow(config.beta1, number));
   step.bias_correction2 = static_cast<float>(1.0 - std::pow(config.beta2, number));
-  return [step, &kernels](const UpdateRun* runs, std::size_t count) { return kernels.update(runs, count, step); };
+  return [step, &kernels](const UpdateRun* runs, std::size_t count) {
+    return kernels.update(runs, count, step);
+  };
 }
 
 }  // namespace

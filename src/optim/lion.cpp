@@ -10,7 +10,9 @@ ElementStep lion_step(const OptimizerConfig& config, const StepValues& values, K
   step.beta1 = static_cast<float>(config.beta1);
   step.beta2 = static_cast<float>(config.beta2);
   step.gradient_scale = static_cast<float>(values.gradient_scale);
-  return [step, &kernels](const UpdateRun* runs, std::size_t count) { return kernels.update(runs, count, step); };
+  return [step, &kernels](const UpdateRun* runs, std::size_t count) {
+    return kernels.update(runs, count, step);
+  };
 }
 
 }  // namespace

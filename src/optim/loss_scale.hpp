@@ -7,10 +7,10 @@
 
 namespace pptrain {
 
-/// The factor on the loss, and so on all gradients, that keeps small ones from vanishing in fp16 (Micikevicius et al.,
-/// "Mixed precision training", ICLR 2018, section 3.2): 1 in other precisions, a number of the configuration, or
-/// dynamic. Then it is halved at a step with gradients that are not finite, which is skipped, and doubled after 2,000
-/// good steps in a row.
+/// The factor on the loss, and so on all gradients, that keeps small ones from vanishing in fp16
+/// (Micikevicius et al., "Mixed precision training", ICLR 2018, section 3.2): 1 in other
+/// precisions, a number of the configuration, or dynamic. Then it is halved at a step with
+/// gradients that are not finite, which is skipped, and doubled after 2,000 good steps in a row.
 class LossScale {
  public:
   /// What goes on from a checkpoint.
@@ -34,8 +34,8 @@ class LossScale {
   /// State to write into a checkpoint, for `restore`.
   const State& state() const { return state_; }
 
-  /// Goes on from another one's state. The scale of a configuration stays what it is; a dynamic one begins anew after
-  /// steps without any.
+  /// Goes on from another one's state. The scale of a configuration stays what it is; a dynamic one
+  /// begins anew after steps without any.
   void restore(const State& state);
   /// After a step.
   void update(bool skipped);

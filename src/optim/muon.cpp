@@ -12,22 +12,26 @@ constexpr int iterations = 5;
 constexpr float linear = 3.4445F, cubic = -4.775F, quintic = 2.0315F;
 constexpr double least_norm = 1e-7;
 
-/// X of a matrix (rows, columns): its singular values brought near 1 by five Newton-Schulz iterations in fp32, from
-/// products of the smaller of its sides.
+/// X of a matrix (rows, columns): its singular values brought near 1 by five Newton-Schulz
+/// iterations in fp32, from products of the smaller of its sides.
 void orthogonalise(const Matrix& x, Gemm& gemm, Kernels& kernels, Arena& arena) {
   double squares = 0.0;
   kernels.sum_of_squares(x.f32(), x.rows * x.columns, &squares);
-  kernels.scale(x.f32(), static_cast<float>(1.0 / std::max(std::sqrt(squares), least_norm)), x.rows * x.columns);
+  kernels.scale(x.f32(), static_cast<float>(1.0 / std::max(std::sqrt(squares), least_norm)),
+                x.rows * x.columns);
   const bool is_wide = x.rows <= x.columns;
   const std::size_t side = std::min(x.rows, x.columns);
-  const Tensor gram(arena, side, side), polynomial(arena, side, side), product(arena, x.rows, x.columns);
+  const Tensor gram(arena, side, side), polynomial(arena, side, side),
+      product(arena, x.rows, x.columns);
   for (int i = 0; i < iterations; ++i) {
-    gemm.multiply(is_wide ? Transpose::no : Transpose::yes, x, is_wide ? Transpose::yes : Transpose::no, x, gram);
+    gemm.multiply(is_wide ? Transpose::no : Transpose::yes, x,
+                  is_wide ? Transpose::yes : Transpose::no, x, gram);
     gemm.multiply(Transpose::no, gram, Transpose::no, gram, polynomial);
     for (std::size_t e = 0; e < side * side; ++e) {
       polynomial.f32()[e] = cubic * gram.f32()[e] + quintic * polynomial.f32()[e];
     }
-    const Matrix left = is_wide ? polynomial.matrix() : x, right = is_wide ? x : polynomial.matrix();
+    const Matrix left = is_wide ? polynomial.matrix() : x,
+                 right = is_wide ? x : polynomial.matrix();
     gemm.multiply(Transpose::no, left, Transpose::no, right, product);
     for (std::size_t e = 0; e < x.rows * x.columns; ++e) {
       x.f32()[e] = linear * x.f32()[e] + product.f32()[e];
@@ -35,9 +39,10 @@ void orthogonalise(const Matrix& x, Gemm& gemm, Kernels& kernels, Arena& arena) 
   }
 }
 
-/// Muon (Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024), as PyTorch writes it, with
-/// the iteration in fp32. The matrices of a unit are gathered where they are divided; each is then the work of one of
-/// the devices that hold parts of it, which sends the others the result.
+/// Muon (Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024), as
+/// PyTorch writes it, with the iteration in fp32. The matrices of a unit are gathered where they
+/// are divided; each is then the work of one of the devices that hold parts of it, which sends the
+/// others the result.
 class Muon final : public WholeUpdate {
  public:
   Muon(const WholeContext& context, const UpdateGroups& groups, std::vector<WholeRun> runs)
@@ -49,7 +54,8 @@ class Muon final : public WholeUpdate {
   void begin_unit(const StepValues& values, std::size_t unit) override {
     std::vector<Work>& work = work_of_[unit];
     if (work.empty()) return;
-    rate_ = context_.config.muon_learning_rate * values.learning_rate / context_.config.learning_rate;
+    rate_ =
+        context_.config.muon_learning_rate * values.learning_rate / context_.config.learning_rate;
     const Tensor momenta = gathered_momenta(static_cast<float>(values.gradient_scale), unit);
     std::size_t size = 0;
     for (Work& w : work) {
@@ -71,9 +77,11 @@ class Muon final : public WholeUpdate {
     const WholeRun& own = runs_[run_of_.at(number)];
     const LocalParameter& p = own.parameter();
     const auto& work = work_of_[p.unit];
-    const auto w = std::find_if(work.begin(), work.end(), [&](const Work& o) { return &parameter(o) == &p; });
+    const auto w =
+        std::find_if(work.begin(), work.end(), [&](const Work& o) { return &parameter(o) == &p; });
     const Matrix whole = matrix_of(*w);
-    const double sides = static_cast<double>(p.spec.shape[0]) / static_cast<double>(p.spec.shape[1]);
+    const double sides =
+        static_cast<double>(p.spec.shape[0]) / static_cast<double>(p.spec.shape[1]);
     const auto decay = static_cast<float>(1.0 - rate_ * own.weight_decay);
     const auto step = static_cast<float>(rate_ * std::sqrt(std::max(1.0, sides)));
     float* weights = own.run.weights;
@@ -87,7 +95,8 @@ class Muon final : public WholeUpdate {
       }
       local += elements.size();
     }
-    if (own.run.copies.data != nullptr) context_.backend.kernels.convert({weights, 1, own.run.size}, own.run.copies);
+    if (own.run.copies.data != nullptr)
+      context_.backend.kernels.convert({weights, 1, own.run.size}, own.run.copies);
   }
 
   void end_unit() override { results_.reset(); }
@@ -102,29 +111,39 @@ class Muon final : public WholeUpdate {
   };
 
   static int place_in(const Communicator* group) { return group != nullptr ? group->rank() : 0; }
-  static int size_of_group(const Communicator* group) { return group != nullptr ? group->size() : 1; }
-  const LocalParameter& parameter(const Work& work) const { return groups_.store->parameters()[work.parameter]; }
+  static int size_of_group(const Communicator* group) {
+    return group != nullptr ? group->size() : 1;
+  }
+  const LocalParameter& parameter(const Work& work) const {
+    return groups_.store->parameters()[work.parameter];
+  }
   Matrix matrix_of(const Work& work) const {
     const std::vector<std::int64_t>& shape = parameter(work).spec.shape;
-    return {results_.f32() + work.place, static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1])};
+    return {results_.f32() + work.place, static_cast<std::size_t>(shape[0]),
+            static_cast<std::size_t>(shape[1])};
   }
   std::size_t unit_begin(std::size_t unit) const {
     const std::vector<LocalParameter>& all = groups_.store->parameters();
-    return std::find_if(all.begin(), all.end(), [&](const LocalParameter& p) { return p.unit == unit; })->offset;
+    return std::find_if(all.begin(), all.end(),
+                        [&](const LocalParameter& p) { return p.unit == unit; })
+        ->offset;
   }
 
-  /// The matrices of each unit go to the devices that share them, the largest first and each to who has least, and lie
-  /// in the order of those devices.
+  /// The matrices of each unit go to the devices that share them, the largest first and each to who
+  /// has least, and lie in the order of those devices.
   void divide_work() {
     const std::vector<LocalParameter>& all = groups_.store->parameters();
     work_of_.resize(groups_.store->num_units());
     for (std::size_t p = 0; p < all.size(); ++p) {
-      if (update_rule(context_.config, all[p].spec).method == OptimizerKind::muon) work_of_[all[p].unit].push_back({p});
+      if (update_rule(context_.config, all[p].spec).method == OptimizerKind::muon)
+        work_of_[all[p].unit].push_back({p});
     }
     const int members = size_of_group(groups_.members);
     for (std::vector<Work>& work : work_of_) {
-      std::stable_sort(work.begin(), work.end(), [&](const Work& a, const Work& b) { return cost(a) > cost(b); });
-      std::vector<double> load(static_cast<std::size_t>(members * size_of_group(groups_.owners)), 0.0);
+      std::stable_sort(work.begin(), work.end(),
+                       [&](const Work& a, const Work& b) { return cost(a) > cost(b); });
+      std::vector<double> load(static_cast<std::size_t>(members * size_of_group(groups_.owners)),
+                               0.0);
       for (Work& w : work) {
         const auto least = std::min_element(load.begin(), load.end());
         *least += cost(w);
@@ -141,8 +160,8 @@ class Muon final : public WholeUpdate {
     return update_rule(context_.config, spec).flop * static_cast<double>(spec.size());
   }
 
-  /// Moves the momenta of this device's runs on. Returns what the steps of the unit's matrices are made of, as the unit
-  /// lies in the store.
+  /// Moves the momenta of this device's runs on. Returns what the steps of the unit's matrices are
+  /// made of, as the unit lies in the store.
   Tensor gathered_momenta(float gradient_scale, std::size_t unit) {
     Tensor all(context_.arena, 1, groups_.store->unit_size(unit));
     context_.backend.kernels.fill_zero(all.f32(), all.size());
@@ -157,7 +176,8 @@ class Muon final : public WholeUpdate {
         to[i] = g + momentum * (m[i] - g);
       }
     }
-    if (groups_.owners != nullptr) groups_.owners->all_gather(all.f32(), groups_.store->slices(unit));
+    if (groups_.owners != nullptr)
+      groups_.owners->all_gather(all.f32(), groups_.store->slices(unit));
     return all;
   }
 
@@ -179,8 +199,10 @@ class Muon final : public WholeUpdate {
       slices.push_back({begin, begin + size});
     }
     const Tensor all(context_.arena, 1, static_cast<std::size_t>(slices.back().end));
-    context_.backend.kernels.fill_zero(all.f32(), all.size());  // where other members exist on paper alone
-    std::copy_n(local, p.size(), all.f32() + slices[static_cast<std::size_t>(place_in(groups_.members))].begin);
+    context_.backend.kernels.fill_zero(all.f32(), all.size());  // where other members exist on
+                                                                // paper alone
+    std::copy_n(local, p.size(),
+                all.f32() + slices[static_cast<std::size_t>(place_in(groups_.members))].begin);
     groups_.members->all_gather(all.f32(), slices);
     for (std::size_t m = 0; m < parts.size(); ++m) {
       const float* next = all.f32() + slices[m].begin;
@@ -191,7 +213,8 @@ class Muon final : public WholeUpdate {
     }
   }
 
-  /// Results from those who computed them: among the members of a replica, then among the owners of slices.
+  /// Results from those who computed them: among the members of a replica, then among the owners of
+  /// slices.
   void share_results(const std::vector<Work>& work) {
     const auto place = [](const Work& w) { return static_cast<std::int64_t>(w.place); };
     const auto begin_of = [&](int owner, int member) {
@@ -223,7 +246,8 @@ class Muon final : public WholeUpdate {
 }  // namespace
 
 OptimizerSteps optimizer_steps::muon() {
-  const auto make = [](const WholeContext& context, const UpdateGroups& groups, std::vector<WholeRun> runs) {
+  const auto make = [](const WholeContext& context, const UpdateGroups& groups,
+                       std::vector<WholeRun> runs) {
     return std::unique_ptr<WholeUpdate>(std::make_unique<Muon>(context, groups, std::move(runs)));
   };
   return {.whole = make};

@@ -9,7 +9,8 @@ namespace pptrain {
 namespace {
 
 /// Elements of a run from `begin` on, with the state that is given.
-UpdateRun part_of(const UpdateRun& run, std::size_t begin, std::size_t size, float* first, float* second) {
+UpdateRun part_of(const UpdateRun& run, std::size_t begin, std::size_t size, float* first,
+                  float* second) {
   UpdateRun part = run;
   part.parameter += begin;
   part.gradient += begin;
@@ -22,8 +23,8 @@ UpdateRun part_of(const UpdateRun& run, std::size_t begin, std::size_t size, flo
 
 }  // namespace
 
-OffloadedState::OffloadedState(std::vector<UpdateRun> runs, const std::vector<std::size_t>& offsets, std::size_t size,
-                               std::vector<float*> arrays, Arena& arena)
+OffloadedState::OffloadedState(std::vector<UpdateRun> runs, const std::vector<std::size_t>& offsets,
+                               std::size_t size, std::vector<float*> arrays, Arena& arena)
     : runs_(std::move(runs)),
       arrays_(std::move(arrays)),
       arena_(arena),
@@ -49,14 +50,16 @@ void OffloadedState::cut(const std::vector<std::size_t>& offsets, std::size_t si
 void OffloadedState::fetch(const Chunk& chunk, Slot& slot) {
   const std::size_t bytes = (chunk.end - chunk.begin) * sizeof(float);
   for (std::size_t k = 0; k < arrays_.size(); ++k) {
-    slot.copies.push_back(arena_.device().start_fetch(slot.quantity(k), arrays_[k] + chunk.begin, bytes));
+    slot.copies.push_back(
+        arena_.device().start_fetch(slot.quantity(k), arrays_[k] + chunk.begin, bytes));
   }
 }
 
 void OffloadedState::send_back(const Chunk& chunk, Slot& slot) {
   const std::size_t bytes = (chunk.end - chunk.begin) * sizeof(float);
   for (std::size_t k = 0; k < arrays_.size(); ++k) {
-    slot.copies.push_back(arena_.device().start_download(arrays_[k] + chunk.begin, slot.quantity(k), bytes));
+    slot.copies.push_back(
+        arena_.device().start_download(arrays_[k] + chunk.begin, slot.quantity(k), bytes));
   }
 }
 
@@ -70,12 +73,14 @@ void OffloadedState::update(const Chunk& chunk, const Slot& slot, const ElementS
   for (const Piece& piece : chunk.pieces) {
     const std::size_t there = piece.offset - chunk.begin;
     float* second = arrays_.size() > 1 ? slot.quantity(1) + there : nullptr;
-    parts.push_back(part_of(runs_[piece.run], piece.begin, piece.size, slot.quantity(0) + there, second));
+    parts.push_back(
+        part_of(runs_[piece.run], piece.begin, piece.size, slot.quantity(0) + there, second));
   }
   for (std::size_t done = 0; done < parts.size();) done += step(&parts[done], parts.size() - done);
 }
 
-void OffloadedState::step(const ElementStep& step, const std::function<void(std::size_t)>& updated) {
+void OffloadedState::step(const ElementStep& step,
+                          const std::function<void(std::size_t)>& updated) {
   std::array<Slot, 2> slots;
   const std::size_t num_used = std::min(slots.size(), chunks_.size());
   for (std::size_t c = 0; c < num_used; ++c) {

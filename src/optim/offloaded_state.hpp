@@ -9,17 +9,20 @@
 
 namespace pptrain {
 
-/// Steps of an optimizer whose state lies in memory of the host: it comes to the device in chunks of bounded size and
-/// goes back, two at a time, so that one is on its way while the other is updated.
+/// Steps of an optimizer whose state lies in memory of the host: it comes to the device in chunks
+/// of bounded size and goes back, two at a time, so that one is on its way while the other is
+/// updated.
 class OffloadedState {
  public:
-  /// `runs` in the order of their state, of which each quantity begins at one of `arrays` and goes on without gaps but
-  /// for the padding that `offsets` leave; the state of the runs is not looked at. `size`: values of a quantity.
-  OffloadedState(std::vector<UpdateRun> runs, const std::vector<std::size_t>& offsets, std::size_t size,
-                 std::vector<float*> arrays, Arena& arena);
+  /// `runs` in the order of their state, of which each quantity begins at one of `arrays` and goes
+  /// on without gaps but for the padding that `offsets` leave; the state of the runs is not looked
+  /// at. `size`: values of a quantity.
+  OffloadedState(std::vector<UpdateRun> runs, const std::vector<std::size_t>& offsets,
+                 std::size_t size, std::vector<float*> arrays, Arena& arena);
 
-  /// Updates all runs with `step`, chunk by chunk; `updated(r)` is called behind the calls that update run r. Takes
-  /// room for two chunks from the arena. The host may read the state only after `Device::synchronize`.
+  /// Updates all runs with `step`, chunk by chunk; `updated(r)` is called behind the calls that
+  /// update run r. Takes room for two chunks from the arena. The host may read the state only after
+  /// `Device::synchronize`.
   void step(const ElementStep& step, const std::function<void(std::size_t run)>& updated);
 
  private:

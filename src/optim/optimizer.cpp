@@ -26,7 +26,8 @@ std::size_t state_size(const ParameterRun& run, StateExtent extent) {
 /// Memory of what is kept: an array for each quantity, in which run follows run.
 class OptimizerState {
  public:
-  OptimizerState(const std::vector<ParameterRun>& runs, const std::vector<UpdateRule>& rules, Arena& arena)
+  OptimizerState(const std::vector<ParameterRun>& runs, const std::vector<UpdateRule>& rules,
+                 Arena& arena)
       : device_(arena.device()) {
     std::vector<std::size_t> sizes;
     for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -49,7 +50,9 @@ class OptimizerState {
   /// Values of the first array; of offloaded state all arrays are equally long.
   std::size_t size() const { return arrays_.empty() ? 0 : arrays_.front().size(); }
   float* array(std::size_t quantity) const { return arrays_[quantity].f32(); }
-  std::size_t offset(std::size_t run, std::size_t quantity) const { return offsets_[run][quantity]; }
+  std::size_t offset(std::size_t run, std::size_t quantity) const {
+    return offsets_[run][quantity];
+  }
   /// Null where the run has no such quantity.
   float* of(std::size_t run, std::size_t quantity) const {
     return quantity < offsets_[run].size() ? array(quantity) + offset(run, quantity) : nullptr;
@@ -76,8 +79,8 @@ class RuleOptimizer final : public Optimizer {
     for (std::size_t r = 0; r < runs.size(); ++r) {
       const ParameterRun& run = runs[r];
       const float weight_decay = run.decays ? static_cast<float>(config_.decay()) : 0.0F;
-      runs_.push_back(
-          {run.weights, run.gradients, state_.of(r, 0), state_.of(r, 1), run.copies, run.size, weight_decay});
+      runs_.push_back({run.weights, run.gradients, state_.of(r, 0), state_.of(r, 1), run.copies,
+                       run.size, weight_decay});
     }
     if (std::any_of(rules_.begin(), rules_.end(), is_whole_update) || needs_all(groups_)) {
       divide(runs, {config_, backend, arena});
@@ -99,7 +102,8 @@ class RuleOptimizer final : public Optimizer {
   using Optimizer::step;
   void step(const StepValues& values, const std::function<void(std::size_t)>& updated) override {
     if (offloaded_) {
-      return offloaded_->step(steps_of(rules_.front().method).by_element(config_, values, kernels_), updated);
+      return offloaded_->step(steps_of(rules_.front().method).by_element(config_, values, kernels_),
+                              updated);
     }
     if (segments_.empty()) return update_elements(0, runs_.size(), values, updated);
     for (const Segment& segment : segments_) step_segment(segment, values, updated);
@@ -127,7 +131,8 @@ class RuleOptimizer final : public Optimizer {
     std::size_t end;
   };
 
-  static std::vector<UpdateRule> rules_of(const OptimizerConfig& config, const std::vector<ParameterRun>& runs) {
+  static std::vector<UpdateRule> rules_of(const OptimizerConfig& config,
+                                          const std::vector<ParameterRun>& runs) {
     std::vector<UpdateRule> rules;
     for (const ParameterRun& run : runs) rules.push_back(update_rule(config, spec_of(run)));
     return rules;
@@ -159,13 +164,15 @@ class RuleOptimizer final : public Optimizer {
   bool needs_all(const std::vector<UpdateGroups>& groups) const {
     return std::any_of(groups.begin(), groups.end(), [&](const UpdateGroups& of_part) {
       const std::vector<LocalParameter>& all = of_part.store->parameters();
-      return std::any_of(all.begin(), all.end(),
-                         [&](const LocalParameter& p) { return is_whole_update(update_rule(config_, p.spec)); });
+      return std::any_of(all.begin(), all.end(), [&](const LocalParameter& p) {
+        return is_whole_update(update_rule(config_, p.spec));
+      });
     });
   }
 
   void divide(const std::vector<ParameterRun>& runs, const WholeContext& context) {
-    PPTRAIN_ASSERT(device_.is_host() && state_.device().is_host(), "{} computes on the host", config_.name());
+    PPTRAIN_ASSERT(device_.is_host() && state_.device().is_host(), "{} computes on the host",
+                   config_.name());
     std::size_t r = 0;
     for (std::size_t part = 0; part < groups_.size(); ++part) {
       std::vector<WholeRun> whole;
@@ -174,7 +181,8 @@ class RuleOptimizer final : public Optimizer {
         for (; r < runs.size() && runs[r].part == part && runs[r].parameter->unit == unit; ++r) {
           if (!is_whole_update(rules_[r])) continue;
           whole.push_back({r, runs[r], {}, runs_[r].weight_decay});
-          for (std::size_t k = 0; k < rules_[r].states.size(); ++k) whole.back().state.push_back(state_.of(r, k));
+          for (std::size_t k = 0; k < rules_[r].states.size(); ++k)
+            whole.back().state.push_back(state_.of(r, k));
         }
         segments_.push_back({part, unit, begin, r});
       }
@@ -183,7 +191,8 @@ class RuleOptimizer final : public Optimizer {
     PPTRAIN_ASSERT(r == runs.size(), "{} of {} runs are in no part", runs.size() - r, runs.size());
   }
 
-  void step_segment(const Segment& segment, const StepValues& values, const std::function<void(std::size_t)>& updated) {
+  void step_segment(const Segment& segment, const StepValues& values,
+                    const std::function<void(std::size_t)>& updated) {
     WholeUpdate& whole = *whole_[segment.part];
     if (segment.unit == 0) whole.begin_part(values);
     whole.begin_unit(values, segment.unit);
@@ -210,14 +219,17 @@ class RuleOptimizer final : public Optimizer {
   std::vector<UpdateRun> runs_;  // of offloaded state, where it lies
   std::unique_ptr<OffloadedState> offloaded_;
   std::vector<UpdateGroups> groups_;                 // by part
-  std::vector<std::unique_ptr<WholeUpdate>> whole_;  // likewise; empty where elements are updated by themselves
+  std::vector<std::unique_ptr<WholeUpdate>> whole_;  // likewise; empty where elements are updated
+                                                     // by themselves
   std::vector<Segment> segments_;                    // likewise
 };
 
 }  // namespace
 
-std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config, std::vector<ParameterRun> runs, Arena& arena,
-                                          const Backend& backend, StatePlace place, std::vector<UpdateGroups> groups) {
+std::unique_ptr<Optimizer> make_optimizer(const OptimizerConfig& config,
+                                          std::vector<ParameterRun> runs, Arena& arena,
+                                          const Backend& backend, StatePlace place,
+                                          std::vector<UpdateGroups> groups) {
   return std::make_unique<RuleOptimizer>(config, runs, arena, backend, place, std::move(groups));
 }
 

@@ -10,14 +10,16 @@
 
 namespace pptrain {
 
-/// A step of optimizers that update every element by itself: of the first of `count` runs as many as the device updates
-/// in one go. Returns how many.
+/// A step of optimizers that update every element by itself: of the first of `count` runs as many
+/// as the device updates in one go. Returns how many.
 using ElementStep = std::function<std::size_t(const UpdateRun* runs, std::size_t count)>;
 
-/// How an optimizer steps: by element, or with more of a parameter than a device holds of it. The other member is null.
+/// How an optimizer steps: by element, or with more of a parameter than a device holds of it. The
+/// other member is null.
 struct OptimizerSteps {
   /// The step with the numbers of `values`.
-  ElementStep (*by_element)(const OptimizerConfig& config, const StepValues& values, Kernels& kernels) = nullptr;
+  ElementStep (*by_element)(const OptimizerConfig& config, const StepValues& values,
+                            Kernels& kernels) = nullptr;
   /// Makes what updates `runs` of one part of the device's model, which `groups` outlive.
   std::unique_ptr<WholeUpdate> (*whole)(const WholeContext& context, const UpdateGroups& groups,
                                         std::vector<WholeRun> runs) = nullptr;

@@ -6,7 +6,9 @@ namespace {
 
 ElementStep sgd_step(const OptimizerConfig& config, const StepValues& values, Kernels& kernels) {
   const auto update = [&kernels](const auto& step) -> ElementStep {
-    return [step, &kernels](const UpdateRun* runs, std::size_t count) { return kernels.update(runs, count, step); };
+    return [step, &kernels](const UpdateRun* runs, std::size_t count) {
+      return kernels.update(runs, count, step);
+    };
   };
   const auto rate = static_cast<float>(values.learning_rate);
   const auto scale = static_cast<float>(values.gradient_scale);

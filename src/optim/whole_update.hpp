@@ -28,17 +28,19 @@ struct WholeContext {
   Arena& arena;
 };
 
-/// Updates that need more of a parameter than a device holds of it, for one part of the device's model. On the host.
+/// Updates that need more of a parameter than a device holds of it, for one part of the device's
+/// model. On the host.
 class WholeUpdate {
  public:
   virtual ~WholeUpdate() = default;
-  /// Before all runs of the part, and before those of a unit, also where there are none. Collective over the devices
-  /// that hold the same parameters.
+  /// Before all runs of the part, and before those of a unit, also where there are none. Collective
+  /// over the devices that hold the same parameters.
   virtual void begin_part(const StepValues& /*values*/) {}
-  /// Prepares the updates of the runs of unit `unit` of the part's store. Collective as `begin_part` is.
+  /// Prepares the updates of the runs of unit `unit` of the part's store. Collective as
+  /// `begin_part` is.
   virtual void begin_unit(const StepValues& /*values*/, std::size_t /*unit*/) {}
-  /// Updates the weights, and their 16-bit copies, of the run with this `WholeRun::number`: between `begin_unit` and
-  /// `end_unit` of its unit.
+  /// Updates the weights, and their 16-bit copies, of the run with this `WholeRun::number`: between
+  /// `begin_unit` and `end_unit` of its unit.
   virtual void update(std::size_t number) = 0;
   /// Ends the unit behind its last run: what `begin_unit` made for it may go.
   virtual void end_unit() {}

@@ -37,7 +37,8 @@ void check_chunk_layout(const Plan& plan, const std::string& source) {
   const int chunks = plan.schedule.virtual_stages;
   if (expected != 0 && chunks != expected) {
     throw_bad_input({source + ": schedule.virtual_stages", fmt::format("is {}", chunks),
-                     fmt::format("\"{}\" runs {} per stage", schedule, expected == 1 ? "one chunk" : "two chunks"),
+                     fmt::format("\"{}\" runs {} per stage", schedule,
+                                 expected == 1 ? "one chunk" : "two chunks"),
                      fmt::format("use {}, or another schedule", expected)});
   }
   const std::vector<int> stages = stages_of_chunks(plan);
@@ -45,12 +46,13 @@ void check_chunk_layout(const Plan& plan, const std::string& source) {
   for (int c = 0; c < static_cast<int>(stages.size()); ++c) {
     const int stage = rank_of_chunk(kind.placement, num_stages, c);
     if (stages[c] == stage) continue;
-    throw_bad_input({fmt::format("{}: stages[{}].layers", source, stages[c]),
-                     fmt::format("chunk {} lies on stage {}", c, stages[c]),
-                     fmt::format("\"{}\" of {} stages has it on stage {}", schedule, num_stages, stage),
-                     kind.placement == ChunkPlacement::v_shape
-                         ? "let the chunks run through all stages and back"
-                         : "let the chunks run through all stages again and again"});
+    throw_bad_input(
+        {fmt::format("{}: stages[{}].layers", source, stages[c]),
+         fmt::format("chunk {} lies on stage {}", c, stages[c]),
+         fmt::format("\"{}\" of {} stages has it on stage {}", schedule, num_stages, stage),
+         kind.placement == ChunkPlacement::v_shape
+             ? "let the chunks run through all stages and back"
+             : "let the chunks run through all stages again and again"});
   }
 }
 

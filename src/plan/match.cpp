@@ -34,7 +34,8 @@ void check_number(const Plan& plan, const Cluster& cluster, const std::string& s
   const std::int64_t planned = num_devices_for(plan);
   const int present = cluster.num_devices();
   if (planned == present) return;
-  throw_bad_input({source, fmt::format("a plan for {} devices, but the job has {} ranks", planned, present),
+  throw_bad_input({source,
+                   fmt::format("a plan for {} devices, but the job has {} ranks", planned, present),
                    "every rank drives one device of the plan's cluster",
                    fmt::format("start {} ranks, or plan again for {}", planned, present)});
 }
@@ -48,17 +49,20 @@ void check_kinds(const Plan& plan, const Cluster& cluster, const std::string& so
     const std::string& found = kind_at(present, d);
     if (planned == found) continue;
     throw_bad_input({source + ": device_kinds",
-                     fmt::format("device {} is a \"{}\" in the plan and a \"{}\" in this job", d, planned, found),
+                     fmt::format("device {} is a \"{}\" in the plan and a \"{}\" in this job", d,
+                                 planned, found),
                      fmt::format("the plan was made for cluster \"{}\"", plan.cluster),
                      "plan again, or start the ranks in the plan's order of devices"});
   }
 }
 
-void check_global_batch(const Plan& plan, std::int64_t global_batch_size, const std::string& source) {
+void check_global_batch(const Plan& plan, std::int64_t global_batch_size,
+                        const std::string& source) {
   if (plan.global_batch_size == global_batch_size) return;
-  throw_bad_input(
-      {source, fmt::format("global_batch_size = {}, but the job says {}", plan.global_batch_size, global_batch_size),
-       "plan and configuration must agree", "make them equal"});
+  throw_bad_input({source,
+                   fmt::format("global_batch_size = {}, but the job says {}",
+                               plan.global_batch_size, global_batch_size),
+                   "plan and configuration must agree", "make them equal"});
 }
 
 using Shards = std::map<std::string, std::vector<Interval>>;
@@ -81,7 +85,8 @@ void for_each_division(const Plan& plan, const std::string& source, const Visit&
     for (std::size_t b = 0; b < stage.blocks.size(); ++b) {
       const Block& block = stage.blocks[b];
       const std::vector<Interval> layers = {block.layers};
-      visit(Division{fmt::format("{}.blocks[{}]", place, b), layers, block.tensor_parallel, block.shards});
+      visit(Division{fmt::format("{}.blocks[{}]", place, b), layers, block.tensor_parallel,
+                     block.shards});
     }
   }
 }
@@ -93,12 +98,14 @@ void check_shards(const Division& division, const Axes& axes) {
     const std::string place = division.place + ".shards." + axis;
     if (parts.back().end != length->second) {
       throw_bad_input({place,
-                       fmt::format("they end at {}, but the model has {} {}", parts.back().end, length->second, axis),
-                       "the members share the whole axis", fmt::format("let them end at {}", length->second)});
+                       fmt::format("they end at {}, but the model has {} {}", parts.back().end,
+                                   length->second, axis),
+                       "the members share the whole axis",
+                       fmt::format("let them end at {}", length->second)});
     }
     if (std::any_of(parts.begin(), parts.end(), [](Interval part) { return part.empty(); })) {
-      throw_bad_input(
-          {place, "a member has none", "each member holds at least one", "use fewer members or other shards"});
+      throw_bad_input({place, "a member has none", "each member holds at least one",
+                       "use fewer members or other shards"});
     }
   }
 }
@@ -113,8 +120,8 @@ void check_experts(const Plan& plan, const Model& model, const std::string& sour
         const Layer& layer = model.layers[static_cast<std::size_t>(l)];
         if (layer.has_division(WeightDivision::exchange)) continue;
         throw_bad_input({fmt::format("{}: stages[{}].blocks[{}].pattern", source, s, b),
-                         fmt::format("\"all-to-all\" of layer {} ({})", l, layer.name), "it has no experts",
-                         "give the block layers with experts alone"});
+                         fmt::format("\"all-to-all\" of layer {} ({})", l, layer.name),
+                         "it has no experts", "give the block layers with experts alone"});
       }
     }
   }
@@ -122,15 +129,16 @@ void check_experts(const Plan& plan, const Model& model, const std::string& sour
 
 /// Along each axis of its layers a member holds at least one.
 void check_members(const Division& division, const Model& model) {
-  const WeightDivision weights = divides_experts(division.shards) ? WeightDivision::experts : WeightDivision::columns;
+  const WeightDivision weights =
+      divides_experts(division.shards) ? WeightDivision::experts : WeightDivision::columns;
   for (const Interval& layers : division.layers) {
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
       for (const ParameterSpec& spec : model.layers[l].parameters) {
         const ShardAxis axis = spec.divided_by(weights).axis;
         if (axis == ShardAxis::none || division.members <= model.axis_size(axis)) continue;
         throw_bad_input({division.place,
-                         fmt::format("tensor_parallel = {}, but the model has {} {}", division.members,
-                                     model.axis_size(axis), to_string(axis)),
+                         fmt::format("tensor_parallel = {}, but the model has {} {}",
+                                     division.members, model.axis_size(axis), to_string(axis)),
                          "each member holds at least one",
                          fmt::format("use at most {} members", model.axis_size(axis))});
       }
@@ -166,19 +174,21 @@ void check_plan_context(const Plan& plan, std::int64_t context, const std::strin
   if (plan.context == context) return;
   throw_bad_input(
       {source, fmt::format("context = {}, but the job says {}", plan.context, context),
-       "so many replicas divide the positions of each sample, which other trainers do, and pptrain does not",
+       "so many replicas divide the positions of each sample, which other trainers do, and pptrain "
+       "does not",
        context == 1 ? "plan, simulate or export it with --like TRAINER" : "plan again"});
 }
 
 void check_plan_model(const Plan& plan, const Model& model, const std::string& source) {
   validate_plan(plan, model.num_layers(), static_cast<int>(num_devices_for(plan)), source);
   check_experts(plan, model, source);
-  for_each_division(plan, source, [&](const Division& division) { check_members(division, model); });
+  for_each_division(plan, source,
+                    [&](const Division& division) { check_members(division, model); });
   check_plan_shards(plan, axes_of(model), source);
 }
 
-void check_plan_matches(const Plan& plan, const Model& model, const Cluster& cluster, std::int64_t global_batch_size,
-                        const std::string& source) {
+void check_plan_matches(const Plan& plan, const Model& model, const Cluster& cluster,
+                        std::int64_t global_batch_size, const std::string& source) {
   check_plan_devices(plan, cluster, source);
   check_plan_model(plan, model, source);
   check_global_batch(plan, global_batch_size, source);

@@ -21,16 +21,19 @@ StageParts::StageParts(const Stage& stage, const std::vector<Interval>& chunks) 
   }
   std::vector<const Block*> blocks;
   for (const Block& block : stage.blocks) blocks.push_back(&block);
-  std::sort(blocks.begin(), blocks.end(), [](const Block* a, const Block* b) { return a->layers < b->layers; });
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Block* a, const Block* b) { return a->layers < b->layers; });
   std::vector<StagePart> of_blocks;
   for (const Block* block : blocks) of_blocks.push_back(part_of(stage, *block));
   for (const Interval& chunk : chunks) {
     std::int64_t next = chunk.begin;
     for (std::size_t i = 0; i <= blocks.size() && next < chunk.end; ++i) {
-      const Interval block = i < blocks.size() ? intersect(blocks[i]->layers, chunk) : Interval{chunk.end, chunk.end};
+      const Interval block =
+          i < blocks.size() ? intersect(blocks[i]->layers, chunk) : Interval{chunk.end, chunk.end};
       if (i < blocks.size() && block.empty()) continue;
       if (next < block.begin) {
-        append({&stage, {{next, block.begin}}, TensorPattern::megatron, &stage}, next > chunk.begin);
+        append({&stage, {{next, block.begin}}, TensorPattern::megatron, &stage},
+               next > chunk.begin);
       }
       if (!block.empty()) {
         of_blocks[i].layers = {block};
@@ -43,19 +46,22 @@ StageParts::StageParts(const Stage& stage, const std::vector<Interval>& chunks) 
 
 StagePart StageParts::part_of(const Stage& stage, const Block& block) {
   const Stage* mesh = mesh_of(stage, block, block.replicas, block.tensor_parallel);
-  const TensorPattern pattern = block.pattern == TensorPattern::replicate ? TensorPattern::megatron : block.pattern;
+  const TensorPattern pattern =
+      block.pattern == TensorPattern::replicate ? TensorPattern::megatron : block.pattern;
   if (pattern != TensorPattern::all_to_all) return {mesh, {}, pattern, mesh};
   // The members of a replica have its samples together.
   Stage& division = meshes_.back();
   division.samples.clear();
   const auto members = static_cast<std::size_t>(block.tensor_parallel);
   for (std::size_t first = 0; first < block.samples.size(); first += members) {
-    division.samples.push_back({block.samples[first].begin, block.samples[first + members - 1].end});
+    division.samples.push_back(
+        {block.samples[first].begin, block.samples[first + members - 1].end});
   }
   return {mesh, {}, pattern, mesh_of(stage, block, block.replicas * block.tensor_parallel, 1)};
 }
 
-const Stage* StageParts::mesh_of(const Stage& stage, const Block& block, int replicas, int tensor_parallel) {
+const Stage* StageParts::mesh_of(const Stage& stage, const Block& block, int replicas,
+                                 int tensor_parallel) {
   Stage& mesh = meshes_.emplace_back();
   mesh.replicas = replicas;
   mesh.tensor_parallel = tensor_parallel;
@@ -86,7 +92,8 @@ void StageParts::append(const StagePart& run, bool inside_chunk) {
     }
     return;
   }
-  if (inside_chunk) boundaries_.push_back({run.layers.front().begin, parts_.back().holding, run.holding});
+  if (inside_chunk)
+    boundaries_.push_back({run.layers.front().begin, parts_.back().holding, run.holding});
   parts_.push_back(run);
 }
 
@@ -97,7 +104,9 @@ const StagePart& StageParts::part_at(std::int64_t layer) const {
   PPTRAIN_ASSERT(false, "layer {} is not in the stage", layer);
 }
 
-bool divides_experts(const std::map<std::string, std::vector<Interval>>& shards) { return shards.contains("experts"); }
+bool divides_experts(const std::map<std::string, std::vector<Interval>>& shards) {
+  return shards.contains("experts");
+}
 
 MeshPlace place_in(const Stage& mesh, int device_of_stage) {
   return {device_of_stage / mesh.tensor_parallel, device_of_stage % mesh.tensor_parallel};

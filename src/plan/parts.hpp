@@ -12,21 +12,24 @@ namespace pptrain {
 
 /// Layers of a stage that are divided alike.
 struct StagePart {
-  const Stage* mesh;             ///< only replicas, tensor_parallel, devices, samples and the stage's choices count
+  const Stage* mesh;  ///< only replicas, tensor_parallel, devices, samples and the stage's choices
+                      ///< count
   std::vector<Interval> layers;  ///< in layer order
   TensorPattern pattern = TensorPattern::megatron;
-  /// Who has which samples between layers: as the mesh, but where members have samples of their own each of them is a
-  /// replica here.
+  /// Who has which samples between layers: as the mesh, but where members have samples of their own
+  /// each of them is a replica here.
   const Stage* holding = nullptr;
 
-  /// The degree of tensor parallelism at which members compute its layers: that of the mesh, or 1 where each has
-  /// samples of its own.
-  int computed_degree() const { return pattern == TensorPattern::all_to_all ? 1 : mesh->tensor_parallel; }
+  /// The degree of tensor parallelism at which members compute its layers: that of the mesh, or 1
+  /// where each has samples of its own.
+  int computed_degree() const {
+    return pattern == TensorPattern::all_to_all ? 1 : mesh->tensor_parallel;
+  }
 };
 
 /// A stage as runs of neighbouring layers that are divided alike (in a block, or as the stage), so
-/// that what knows one mesh can cost any stage. A stage without blocks is one part. A block's mesh is
-/// the stage's devices, row after row, cut into rows of the block's tensor_parallel.
+/// that what knows one mesh can cost any stage. A stage without blocks is one part. A block's mesh
+/// is the stage's devices, row after row, cut into rows of the block's tensor_parallel.
 class StageParts {
  public:
   /// `chunks`: intervals of the stage's layers, in layer order. The stage must outlive the parts.
@@ -41,12 +44,14 @@ class StageParts {
   const StagePart& part_at(std::int64_t layer) const;
   /// Who has which samples of it (`StagePart::holding`).
   const Stage& mesh_at(std::int64_t layer) const { return *part_at(layer).holding; }
-  /// The same of the first and of the last layer: the cuts before and after the stage are between these.
+  /// The same of the first and of the last layer: the cuts before and after the stage are between
+  /// these.
   const Stage& first_mesh() const { return *parts_.front().holding; }
   /// Who has which samples of the stage's last layer.
   const Stage& last_mesh() const { return *parts_.back().holding; }
 
-  /// Two neighbouring layers of a chunk that are divided differently, with who has which samples of them.
+  /// Two neighbouring layers of a chunk that are divided differently, with who has which samples of
+  /// them.
   struct Boundary {
     std::int64_t layer;  ///< the first one behind it
     const Stage* before;

@@ -12,7 +12,8 @@ const NameTable<TensorPattern>& pattern_names() {
 }
 
 TensorPattern written_pattern(TensorPattern pattern, int tensor_parallel) {
-  return tensor_parallel == 1 && pattern != TensorPattern::all_to_all ? TensorPattern::replicate : pattern;
+  return tensor_parallel == 1 && pattern != TensorPattern::all_to_all ? TensorPattern::replicate
+                                                                      : pattern;
 }
 
 }  // namespace pptrain

@@ -48,7 +48,8 @@ double Stage::largest_slice() const {
 
 bool Stage::divides_weights() const {
   const std::vector<Interval> groups = sharding_groups();
-  return zero_stage >= 3 && std::any_of(groups.begin(), groups.end(), [](Interval group) { return group.size() > 1; });
+  return zero_stage >= 3 &&
+         std::any_of(groups.begin(), groups.end(), [](Interval group) { return group.size() > 1; });
 }
 
 int Plan::num_devices() const {
@@ -59,7 +60,8 @@ int Plan::num_devices() const {
 
 bool Plan::uniform() const {
   return std::all_of(stages.begin(), stages.end(), [this](const Stage& stage) {
-    return stage.replicas == stages.front().replicas && stage.tensor_parallel == stages.front().tensor_parallel;
+    return stage.replicas == stages.front().replicas &&
+           stage.tensor_parallel == stages.front().tensor_parallel;
   });
 }
 
@@ -67,7 +69,8 @@ std::string Plan::shape() const {
   if (stages.empty()) return "no stages";
   if (uniform()) {
     return fmt::format("PP {} x DP {}{} x TP {}", num_stages(), stages.front().replicas / context,
-                       context > 1 ? fmt::format(" x CP {}", context) : "", stages.front().tensor_parallel);
+                       context > 1 ? fmt::format(" x CP {}", context) : "",
+                       stages.front().tensor_parallel);
   }
   std::vector<std::string> shapes;  // one for each run of equal stages
   for (int i = 0; i < num_stages();) {
@@ -100,22 +103,29 @@ std::optional<double> trial_seconds(const Plan& plan) {
 
 bool same_plan(const Plan& a, const Plan& b) {
   return a.context == b.context && a.global_batch_size == b.global_batch_size &&
-         a.micro_batch_size == b.micro_batch_size && a.schedule == b.schedule && a.stages == b.stages;
+         a.micro_batch_size == b.micro_batch_size && a.schedule == b.schedule &&
+         a.stages == b.stages;
 }
 
-Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor, std::int64_t global_batch_size,
-                  std::int64_t micro_batch_size, const std::string& schedule) {
-  return uniform_plan(layers, data, tensor, global_batch_size, micro_batch_size, ScheduleChoice{schedule, 1, 0});
+Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor,
+                  std::int64_t global_batch_size, std::int64_t micro_batch_size,
+                  const std::string& schedule) {
+  return uniform_plan(layers, data, tensor, global_batch_size, micro_batch_size,
+                      ScheduleChoice{schedule, 1, 0});
 }
 
-Plan uniform_plan(const std::vector<Interval>& chunks, int data, int tensor, std::int64_t global_batch_size,
-                  std::int64_t micro_batch_size, const ScheduleChoice& schedule) {
+Plan uniform_plan(const std::vector<Interval>& chunks, int data, int tensor,
+                  std::int64_t global_batch_size, std::int64_t micro_batch_size,
+                  const ScheduleChoice& schedule) {
   const int num_chunks = static_cast<int>(chunks.size());
   const int num_stages = num_chunks / schedule.virtual_stages;
-  PPTRAIN_ASSERT(num_stages >= 1 && num_stages * schedule.virtual_stages == num_chunks && data >= 1 && tensor >= 1,
-                 "{} chunks, {} per stage, DP {}, TP {}", num_chunks, schedule.virtual_stages, data, tensor);
+  PPTRAIN_ASSERT(num_stages >= 1 && num_stages * schedule.virtual_stages == num_chunks &&
+                     data >= 1 && tensor >= 1,
+                 "{} chunks, {} per stage, DP {}, TP {}", num_chunks, schedule.virtual_stages, data,
+                 tensor);
   PPTRAIN_ASSERT(micro_batch_size >= data && global_batch_size % micro_batch_size == 0,
-                 "global batch {}, micro-batch {}, dp {}", global_batch_size, micro_batch_size, data);
+                 "global batch {}, micro-batch {}, dp {}", global_batch_size, micro_batch_size,
+                 data);
   Plan plan;
   plan.global_batch_size = global_batch_size;
   plan.micro_batch_size = micro_batch_size;

@@ -16,7 +16,8 @@ constexpr std::string_view schema = "pptrain.plan/1";
 
 Interval read_interval(const JsonNode& node) {
   const std::vector<JsonNode> ends = node.elements();
-  if (ends.size() != 2) node.refuse("is not an interval", "an interval is [begin, end]", "give two numbers");
+  if (ends.size() != 2)
+    node.refuse("is not an interval", "an interval is [begin, end]", "give two numbers");
   return {ends[0].integer(), ends[1].integer()};
 }
 
@@ -36,7 +37,8 @@ std::vector<std::vector<DeviceId>> read_devices(const JsonNode& node) {
   std::vector<std::vector<DeviceId>> devices;
   for (const JsonNode& row : node.elements()) {
     devices.emplace_back();
-    for (const JsonNode& device : row.elements()) devices.back().emplace_back(device.small_integer_at_least(0));
+    for (const JsonNode& device : row.elements())
+      devices.back().emplace_back(device.small_integer_at_least(0));
   }
   return devices;
 }
@@ -83,9 +85,11 @@ Stage read_stage(const JsonNode& node) {
   if (node.has("zero_groups")) stage.zero_groups = read_intervals(node.at("zero_groups"));
   if (node.has("zero_slices")) stage.zero_slices = read_intervals(node.at("zero_slices"));
   if (node.has("offload")) stage.offload = node.at("offload").boolean();
-  if (node.has("offload_activations")) stage.offload_activations = node.at("offload_activations").boolean();
+  if (node.has("offload_activations"))
+    stage.offload_activations = node.at("offload_activations").boolean();
   if (node.has("blocks")) {
-    for (const JsonNode& element : node.at("blocks").elements()) stage.blocks.push_back(read_block(element));
+    for (const JsonNode& element : node.at("blocks").elements())
+      stage.blocks.push_back(read_block(element));
   }
   return stage;
 }
@@ -94,7 +98,8 @@ ScheduleChoice read_schedule(const JsonNode& node) {
   node.allow_keys(plan_keys::schedule);
   ScheduleChoice schedule;
   schedule.name = node.at("name").string();
-  if (node.has("virtual_stages")) schedule.virtual_stages = node.at("virtual_stages").small_integer_at_least(1);
+  if (node.has("virtual_stages"))
+    schedule.virtual_stages = node.at("virtual_stages").small_integer_at_least(1);
   if (node.has("unit")) schedule.unit = node.at("unit").small_integer_at_least(0);
   return schedule;
 }
@@ -148,7 +153,8 @@ KindPrediction read_kind_prediction(const JsonNode& node) {
 
 ErrorBand read_error_band(const JsonNode& node) {
   node.allow_keys(plan_keys::error_band);
-  return {node.at("relative").number_at_least(0.0), node.at("runs").small_integer_at_least(1), node.at("of").string()};
+  return {node.at("relative").number_at_least(0.0), node.at("runs").small_integer_at_least(1),
+          node.at("of").string()};
 }
 
 FailurePrediction read_failures(const JsonNode& node) {
@@ -182,23 +188,28 @@ CostPrediction read_cost(const JsonNode& node) {
 Prediction read_prediction(const JsonNode& node) {
   node.allow_keys(plan_keys::predicted);
   Prediction prediction;
-  if (node.has("basis") && node.at("basis").string() == "simulation") prediction.basis = PredictionBasis::simulation;
+  if (node.has("basis") && node.at("basis").string() == "simulation")
+    prediction.basis = PredictionBasis::simulation;
   prediction.iteration_seconds = node.at("iteration_seconds").number();
   prediction.estimate_seconds = node.at("estimate_seconds").number();
   prediction.lower_bound_seconds = node.at("lower_bound_seconds").number();
   prediction.bubble_fraction = node.at("bubble_fraction").number();
   const JsonNode estimates = node.at("estimates");
-  for (const std::string& name : estimates.keys()) prediction.estimates[name] = estimates.at(name).number();
-  for (const JsonNode& bytes : node.at("peak_bytes").elements()) prediction.peak_bytes.push_back(bytes.number());
+  for (const std::string& name : estimates.keys())
+    prediction.estimates[name] = estimates.at(name).number();
+  for (const JsonNode& bytes : node.at("peak_bytes").elements())
+    prediction.peak_bytes.push_back(bytes.number());
   if (node.has("parts")) prediction.parts = read_parts(node.at("parts"));
   if (node.has("stage_seconds")) {
-    for (const JsonNode& t : node.at("stage_seconds").elements()) prediction.stage_seconds.push_back(t.number());
+    for (const JsonNode& t : node.at("stage_seconds").elements())
+      prediction.stage_seconds.push_back(t.number());
   }
   if (node.has("error_band")) prediction.error_band = read_error_band(node.at("error_band"));
   if (node.has("like")) prediction.like = node.at("like").string();
   if (node.has("speed")) prediction.speed = read_speed(node.at("speed"));
   if (node.has("kinds")) {
-    for (const JsonNode& kind : node.at("kinds").elements()) prediction.kinds.push_back(read_kind_prediction(kind));
+    for (const JsonNode& kind : node.at("kinds").elements())
+      prediction.kinds.push_back(read_kind_prediction(kind));
   }
   if (node.has("cost")) prediction.cost = read_cost(node.at("cost"));
   if (node.has("failures")) prediction.failures = read_failures(node.at("failures"));
@@ -213,7 +224,8 @@ Alternative read_alternative(const JsonNode& node) {
   if (!seconds.is_null()) alternative.iteration_seconds = seconds.number();
   alternative.feasible = node.at("feasible").boolean();
   alternative.why_not = node.at("why_not").string();
-  if (node.has("measured_seconds")) alternative.measured_seconds = node.at("measured_seconds").number();
+  if (node.has("measured_seconds"))
+    alternative.measured_seconds = node.at("measured_seconds").number();
   return alternative;
 }
 
@@ -221,7 +233,8 @@ RankCorrelations read_rank_correlations(const JsonNode& node) {
   node.allow_keys(plan_keys::rank_correlations);
   RankCorrelations correlations;
   correlations.num_plans = node.at("plans").small_integer_at_least(0);
-  for (const std::string& form : node.at("forms").keys()) correlations.forms[form] = node.at("forms").at(form).number();
+  for (const std::string& form : node.at("forms").keys())
+    correlations.forms[form] = node.at("forms").at(form).number();
   return correlations;
 }
 
@@ -246,7 +259,8 @@ std::vector<KindRun> read_device_kinds(const JsonNode& node) {
 
 /// What a planner added for the reader; nothing is decided by it.
 void read_commentary(const JsonNode& root, Plan& plan) {
-  if (root.has("predicted") && !root.at("predicted").is_null()) plan.predicted = read_prediction(root.at("predicted"));
+  if (root.has("predicted") && !root.at("predicted").is_null())
+    plan.predicted = read_prediction(root.at("predicted"));
   if (root.has("search")) {
     const JsonNode search = root.at("search");
     search.allow_keys(plan_keys::search);
@@ -263,7 +277,8 @@ void read_commentary(const JsonNode& root, Plan& plan) {
     }
   }
   if (root.has("alternatives")) {
-    for (const JsonNode& node : root.at("alternatives").elements()) plan.alternatives.push_back(read_alternative(node));
+    for (const JsonNode& node : root.at("alternatives").elements())
+      plan.alternatives.push_back(read_alternative(node));
   }
 }
 

@@ -19,9 +19,12 @@ Json shards_json(const std::map<std::string, std::vector<Interval>>& shards) {
 }
 
 Json block_json(const Block& block) {
-  return {{"layers", interval_json(block.layers)},    {"replicas", block.replicas},
-          {"tensor_parallel", block.tensor_parallel}, {"pattern", pattern_names().name_of(block.pattern)},
-          {"samples", intervals_json(block.samples)}, {"shards", shards_json(block.shards)}};
+  return {{"layers", interval_json(block.layers)},
+          {"replicas", block.replicas},
+          {"tensor_parallel", block.tensor_parallel},
+          {"pattern", pattern_names().name_of(block.pattern)},
+          {"samples", intervals_json(block.samples)},
+          {"shards", shards_json(block.shards)}};
 }
 
 Json stage_json(const Stage& stage) {
@@ -127,15 +130,16 @@ Json cost_json(const CostPrediction& cost) {
 Json prediction_json(const Prediction& prediction) {
   Json estimates = Json::object();
   for (const auto& [name, seconds] : prediction.estimates) estimates[name] = json_number(seconds);
-  Json json = {{"basis", prediction.basis == PredictionBasis::simulation ? "simulation" : "estimate"},
-               {"iteration_seconds", json_number(prediction.iteration_seconds)},
-               {"estimate_seconds", json_number(prediction.estimate_seconds)},
-               {"estimates", estimates},
-               {"lower_bound_seconds", json_number(prediction.lower_bound_seconds)},
-               {"bubble_fraction", json_number(prediction.bubble_fraction)},
-               {"parts", parts_json(prediction.parts)},
-               {"stage_seconds", numbers_json(prediction.stage_seconds)},
-               {"peak_bytes", numbers_json(prediction.peak_bytes)}};
+  Json json = {
+      {"basis", prediction.basis == PredictionBasis::simulation ? "simulation" : "estimate"},
+      {"iteration_seconds", json_number(prediction.iteration_seconds)},
+      {"estimate_seconds", json_number(prediction.estimate_seconds)},
+      {"estimates", estimates},
+      {"lower_bound_seconds", json_number(prediction.lower_bound_seconds)},
+      {"bubble_fraction", json_number(prediction.bubble_fraction)},
+      {"parts", parts_json(prediction.parts)},
+      {"stage_seconds", numbers_json(prediction.stage_seconds)},
+      {"peak_bytes", numbers_json(prediction.peak_bytes)}};
   if (!prediction.like.empty()) json["like"] = prediction.like;
   if (prediction.error_band) {
     json["error_band"] = {{"relative", json_number(prediction.error_band->relative)},
@@ -143,14 +147,17 @@ Json prediction_json(const Prediction& prediction) {
                           {"of", prediction.error_band->of}};
   }
   if (prediction.speed) json["speed"] = speed_json(*prediction.speed);
-  for (const KindPrediction& kind : prediction.kinds) json["kinds"].push_back(kind_prediction_json(kind));
+  for (const KindPrediction& kind : prediction.kinds)
+    json["kinds"].push_back(kind_prediction_json(kind));
   if (prediction.cost) json["cost"] = cost_json(*prediction.cost);
   if (prediction.failures) json["failures"] = failures_json(*prediction.failures);
   return json;
 }
 
 Json schedule_json(const ScheduleChoice& schedule) {
-  return {{"name", schedule.name}, {"virtual_stages", schedule.virtual_stages}, {"unit", schedule.unit}};
+  return {{"name", schedule.name},
+          {"virtual_stages", schedule.virtual_stages},
+          {"unit", schedule.unit}};
 }
 
 Json schedule_alternative_json(const ScheduleAlternative& other) {
@@ -172,7 +179,8 @@ Json alternative_json(const Alternative& alternative) {
                {"iteration_seconds", seconds ? json_number(*seconds) : Json(nullptr)},
                {"feasible", alternative.feasible},
                {"why_not", alternative.why_not}};
-  if (alternative.measured_seconds) json["measured_seconds"] = json_number(*alternative.measured_seconds);
+  if (alternative.measured_seconds)
+    json["measured_seconds"] = json_number(*alternative.measured_seconds);
   return json;
 }
 
@@ -204,7 +212,8 @@ std::string write_plan(const Plan& plan) {
   for (const ScheduleAlternative& other : plan.schedules) {
     json["search"]["schedules"].push_back(schedule_alternative_json(other));
   }
-  if (plan.rank_correlations) json["search"]["rank_correlations"] = correlations_json(*plan.rank_correlations);
+  if (plan.rank_correlations)
+    json["search"]["rank_correlations"] = correlations_json(*plan.rank_correlations);
   json["alternatives"] = Json::array();
   for (const Alternative& alternative : plan.alternatives) {
     json["alternatives"].push_back(alternative_json(alternative));

@@ -5,7 +5,8 @@
 namespace pptrain {
 namespace {
 
-bool in_one_node(const Cluster& cluster, const std::vector<DeviceId>& a, const std::vector<DeviceId>& b) {
+bool in_one_node(const Cluster& cluster, const std::vector<DeviceId>& a,
+                 const std::vector<DeviceId>& b) {
   for (std::size_t shard = 0; shard < a.size(); ++shard) {
     if (cluster.node_of(a[shard]) != cluster.node_of(b[shard])) return false;
   }
@@ -29,7 +30,8 @@ std::vector<Interval> node_groups(const Cluster& cluster, const Stage& stage) {
 bool has_node_groups(const Cluster& cluster, const Stage& stage) {
   const std::vector<Interval> nodes = node_groups(cluster, stage);
   const auto equal = [&nodes](const Interval& node) { return node.size() == nodes.front().size(); };
-  return nodes.size() > 1 && nodes.front().size() > 1 && std::all_of(nodes.begin(), nodes.end(), equal);
+  return nodes.size() > 1 && nodes.front().size() > 1 &&
+         std::all_of(nodes.begin(), nodes.end(), equal);
 }
 
 ZeroGroup zero_group_of(const Stage& stage) {

@@ -33,19 +33,24 @@ void scale_times(Profile& profile, double factor) {
   }
 }
 
-Calibration calibrate(const Instance& instance, const Plan& plan, double measured_seconds, const std::string& source) {
+Calibration calibrate(const Instance& instance, const Plan& plan, double measured_seconds,
+                      const std::string& source) {
   Calibration found = {1.0, measured_seconds, seconds_of(instance, plan, 1.0)};
   double least = 1.0 / largest_factor, most = largest_factor;
-  const double fastest = seconds_of(instance, plan, least), slowest = seconds_of(instance, plan, most);
+  const double fastest = seconds_of(instance, plan, least),
+               slowest = seconds_of(instance, plan, most);
   if (measured_seconds < fastest || measured_seconds > slowest) {
-    throw_bad_input({source,
-                     fmt::format("an iteration took {}, but {} are predicted of the plan",
-                                 format_seconds(measured_seconds), format_seconds(found.predicted_seconds)),
-                     fmt::format("layers that are up to ten times as fast or slow make it {} to {}",
-                                 format_seconds(fastest), format_seconds(slowest)),
-                     "give a measurement of this model and cluster, or correct the rates of the cluster's file"});
+    throw_bad_input(
+        {source,
+         fmt::format("an iteration took {}, but {} are predicted of the plan",
+                     format_seconds(measured_seconds), format_seconds(found.predicted_seconds)),
+         fmt::format("layers that are up to ten times as fast or slow make it {} to {}",
+                     format_seconds(fastest), format_seconds(slowest)),
+         "give a measurement of this model and cluster, or correct the rates of the cluster's "
+         "file"});
   }
-  // The iteration grows with the factor, and nearly in proportion: halving the range of logarithms ends soon enough.
+  // The iteration grows with the factor, and nearly in proportion: halving the range of logarithms
+  // ends soon enough.
   constexpr double exact = 1e-6;
   while (most / least > 1.0 + exact) {
     const double middle = std::sqrt(least * most);

@@ -17,8 +17,10 @@ struct Calibration {
 /// Multiplies the times of all layers, communication is as before.
 void scale_times(Profile& profile, double factor);
 
-/// The factor with which the simulated iteration of `plan` takes `measured_seconds`. Throws `Error` (exit code 2), with
-/// `source` as the place, where none between a tenth and ten does: then the measurement is of something else.
-Calibration calibrate(const Instance& instance, const Plan& plan, double measured_seconds, const std::string& source);
+/// The factor with which the simulated iteration of `plan` takes `measured_seconds`. Throws `Error`
+/// (exit code 2), with `source` as the place, where none between a tenth and ten does: then the
+/// measurement is of something else.
+Calibration calibrate(const Instance& instance, const Plan& plan, double measured_seconds,
+                      const std::string& source);
 
 }  // namespace pptrain

@@ -20,8 +20,8 @@ Plan given_plan(Plan plan, const Config& config, const Instance& instance) {
   check_plan_context(plan, instance.profile.context, path);
   if (plan.global_batch_size != instance.global_batch_size) {
     throw_bad_input({path,
-                     fmt::format("global_batch_size = {}, but {} says {}", plan.global_batch_size, config.source,
-                                 instance.global_batch_size),
+                     fmt::format("global_batch_size = {}, but {} says {}", plan.global_batch_size,
+                                 config.source, instance.global_batch_size),
                      "plan and configuration must agree", "make them equal"});
   }
   plan.device_kinds = kind_runs(instance.cluster);
@@ -33,10 +33,11 @@ Plan given_plan(Plan plan, const Config& config, const Instance& instance) {
   plan.search_seconds = 0.0;
   const std::string why_not = overrun_by_parts(instance, plan, plan.predicted->peak_bytes);
   if (!why_not.empty()) {
-    const char* offload =
-        instance.cluster.has_host_links() ? ", a higher zero_stage or offload" : " or a higher zero_stage";
-    throw_no_feasible_plan({path, "the plan does not fit", why_not,
-                            fmt::format("search a plan for this cluster, or use recompute{} in it", offload)});
+    const char* offload = instance.cluster.has_host_links() ? ", a higher zero_stage or offload"
+                                                            : " or a higher zero_stage";
+    throw_no_feasible_plan(
+        {path, "the plan does not fit", why_not,
+         fmt::format("search a plan for this cluster, or use recompute{} in it", offload)});
   }
   return plan;
 }

@@ -17,10 +17,13 @@ namespace {
 
 constexpr std::size_t most_growing_parts = 8;
 
-bool needs_money(const Objective& objective) { return objective.kind != ObjectiveKind::time || objective.max_cost; }
+bool needs_money(const Objective& objective) {
+  return objective.kind != ObjectiveKind::time || objective.max_cost;
+}
 
 /// Refuses what the cluster or the model cannot be asked.
-void check_objective(const Objective& objective, const CostQuestion& question, const Cluster& cluster) {
+void check_objective(const Objective& objective, const CostQuestion& question,
+                     const Cluster& cluster) {
   if (needs_money(objective)) {
     std::vector<std::string> without;
     for (const NodeGroup& group : cluster.groups) {
@@ -31,7 +34,8 @@ void check_objective(const Objective& objective, const CostQuestion& question, c
       throw_bad_input(
           {limit ? objective.max_cost_place : objective.place,
            limit ? "max_cost without prices"
-                 : fmt::format("objective = \"{}\" without prices", objective_names().name_of(objective.kind)),
+                 : fmt::format("objective = \"{}\" without prices",
+                               objective_names().name_of(objective.kind)),
            fmt::format("an hour of {} has no price", join(without)),
            fmt::format("add --price \"{}=98.32USD\", or price to each [[node]] and currency to the "
                        "cluster's file",
@@ -41,7 +45,8 @@ void check_objective(const Objective& objective, const CostQuestion& question, c
   if (question.tokens_per_sample) return;
   for (const auto& [limit, place, name] :
        {std::tuple(objective.max_cost, objective.max_cost_place, "max_cost"),
-        std::tuple(objective.min_tokens_per_second, objective.min_tokens_place, "min_tokens_per_second")}) {
+        std::tuple(objective.min_tokens_per_second, objective.min_tokens_place,
+                   "min_tokens_per_second")}) {
     if (!limit) continue;
     throw_bad_input({place, fmt::format("{} of a model whose tokens are not counted", name),
                      "its samples are no texts, or only its times are known",
@@ -51,16 +56,19 @@ void check_objective(const Objective& objective, const CostQuestion& question, c
 
 class ObjectiveSearch {
  public:
-  ObjectiveSearch(const Instance& instance, const Objective& objective, const CostQuestion& question)
+  ObjectiveSearch(const Instance& instance, const Objective& objective,
+                  const CostQuestion& question)
       : instance_(instance), objective_(objective), question_(question) {}
 
   Worth judge(Plan& plan) const {
     predict_cost(instance_, question_, plan);
     const double time = wall_seconds(plan);
     Worth worth;
-    if (objective_.max_cost) worth.excess = std::max(worth.excess, money_of(plan) / *objective_.max_cost - 1.0);
+    if (objective_.max_cost)
+      worth.excess = std::max(worth.excess, money_of(plan) / *objective_.max_cost - 1.0);
     if (objective_.min_tokens_per_second) {
-      worth.excess = std::max(worth.excess, *objective_.min_tokens_per_second / speed_of(plan) - 1.0);
+      worth.excess =
+          std::max(worth.excess, *objective_.min_tokens_per_second / speed_of(plan) - 1.0);
     }
     if (objective_.kind == ObjectiveKind::time) {
       worth.value = plan.predicted->iteration_seconds;
@@ -71,7 +79,8 @@ class ObjectiveSearch {
     return worth;
   }
 
-  /// Parts to begin with: growing ones by speed and by money for work, and each group of nodes alone.
+  /// Parts to begin with: growing ones by speed and by money for work, and each group of nodes
+  /// alone.
   std::vector<std::vector<int>> first_parts() const {
     const Cluster& cluster = instance_.cluster;
     std::vector<std::vector<int>> parts = {counts(cluster)};
@@ -79,7 +88,8 @@ class ObjectiveSearch {
       parts.insert(parts.end(), more.begin(), more.end());
     };
     append(growing_parts(instance_, most_growing_parts));
-    if (needs_money(objective_)) append(growing_parts(cluster, cheapest_first(), most_growing_parts));
+    if (needs_money(objective_))
+      append(growing_parts(cluster, cheapest_first(), most_growing_parts));
     for (std::size_t g = 0; g < cluster.groups.size(); ++g) {
       parts.emplace_back(cluster.groups.size(), 0);
       parts.back()[g] = cluster.groups[g].count;
@@ -91,21 +101,24 @@ class ObjectiveSearch {
   [[noreturn]] void refuse(const Plan& nearest) const {
     const bool of_money = objective_.max_cost && money_of(nearest) > *objective_.max_cost;
     const std::string& currency = instance_.cluster.currency;
-    const std::string has =
-        objective_.max_cost ? fmt::format("{} at ", format_money(money_of(nearest), currency)) : std::string();
-    const std::string reached = fmt::format(
-        "the nearest that was found has {}{} tokens/s, on {} of {} nodes", has, format_count(speed_of(nearest)),
-        nearest.predicted->cost ? nearest.predicted->cost->nodes : 0, instance_.cluster.num_nodes());
+    const std::string has = objective_.max_cost
+                                ? fmt::format("{} at ", format_money(money_of(nearest), currency))
+                                : std::string();
+    const std::string reached =
+        fmt::format("the nearest that was found has {}{} tokens/s, on {} of {} nodes", has,
+                    format_count(speed_of(nearest)),
+                    nearest.predicted->cost ? nearest.predicted->cost->nodes : 0,
+                    instance_.cluster.num_nodes());
     if (of_money) {
       throw_bad_input({objective_.max_cost_place,
                        fmt::format("no plan that was found costs at most {}{}",
                                    format_money(*objective_.max_cost, currency), tokens_text()),
                        reached, "raise max_cost, or lower min_tokens_per_second where it is set"});
     }
-    throw_bad_input(
-        {objective_.min_tokens_place,
-         fmt::format("no plan that was found has {} tokens/s", format_count(*objective_.min_tokens_per_second)),
-         reached, "lower min_tokens_per_second, or add nodes"});
+    throw_bad_input({objective_.min_tokens_place,
+                     fmt::format("no plan that was found has {} tokens/s",
+                                 format_count(*objective_.min_tokens_per_second)),
+                     reached, "lower min_tokens_per_second, or add nodes"});
   }
 
  private:
@@ -142,8 +155,9 @@ class ObjectiveSearch {
     return cost.training ? *cost.training->money : *cost.money_per_billion_tokens;
   }
   std::string tokens_text() const {
-    return question_.training_tokens ? fmt::format(" for {} tokens", format_count(*question_.training_tokens))
-                                     : " for 10^9 tokens";
+    return question_.training_tokens
+               ? fmt::format(" for {} tokens", format_count(*question_.training_tokens))
+               : " for 10^9 tokens";
   }
 
   const Instance& instance_;
@@ -152,16 +166,18 @@ class ObjectiveSearch {
 };
 
 /// The best part of a search as the result of one search.
-SearchResult result_of(const PartSearch& parts, const PartSearch::Part& best, const Instance& instance,
-                       const Restrictions& restrictions, double seconds) {
+SearchResult result_of(const PartSearch& parts, const PartSearch::Part& best,
+                       const Instance& instance, const Restrictions& restrictions, double seconds) {
   SearchResult result;
   result.plan = best.plan;
   result.complete = best.complete;
   std::int64_t candidates = 0;
-  for (const PartSearch::Part& part : parts.parts()) candidates += part.plan ? part.plan->search_candidates : 0;
+  for (const PartSearch::Part& part : parts.parts())
+    candidates += part.plan ? part.plan->search_candidates : 0;
   result.plan->search_candidates = candidates;
   result.plan->search_seconds = seconds;
-  result.plan->predicted->lower_bound_seconds = lower_bound_seconds(instance, restrictions.recompute);
+  result.plan->predicted->lower_bound_seconds =
+      lower_bound_seconds(instance, restrictions.recompute);
   return result;
 }
 
@@ -182,7 +198,8 @@ SearchResult search_by_objective(const SearchRequest& request, const Objective& 
   const Instance& instance = request.instance;
   const Restrictions& restrictions = request.restrictions;
   if (objective.is_time_alone())
-    return search_plan(request.planner, instance, restrictions, request.source, request.stop, request.progress);
+    return search_plan(request.planner, instance, restrictions, request.source, request.stop,
+                       request.progress);
   check_objective(objective, question, instance.cluster);
   check_search(request.planner, instance, restrictions, request.source);
   check_instance(instance, request.source);
@@ -200,7 +217,8 @@ SearchResult search_by_objective(const SearchRequest& request, const Objective& 
     if (better.plan && !chosen.worth.better_than(better.worth)) chosen = std::move(better);
   }
   if (chosen.worth.excess > 0.0) search.refuse(*chosen.plan);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   SearchResult result = result_of(parts, chosen, instance, restrictions, seconds);
   if (request.stop.requested()) result.plan->search_complete = result.complete = false;
   return result;

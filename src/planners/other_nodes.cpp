@@ -18,7 +18,8 @@ std::vector<int> fastest_first(const Instance& instance) {
   std::iota(groups.begin(), groups.end(), 0);
   std::vector<double> seconds;
   for (const int group : groups) seconds.push_back(sample_seconds(instance, group));
-  std::stable_sort(groups.begin(), groups.end(), [&seconds](int a, int b) { return seconds[a] < seconds[b]; });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&seconds](int a, int b) { return seconds[a] < seconds[b]; });
   return groups;
 }
 
@@ -31,7 +32,8 @@ std::vector<int> multiplied(const Cluster& cluster, int times) {
 
 bool can_be_multiplied(const Cluster& cluster) {
   return std::all_of(cluster.groups.begin(), cluster.groups.end(), [](const NodeGroup& group) {
-    return group.hosts.empty() && group.core_pool.empty() && !group.shares_cores() && group.uplink.bandwidth > 0.0;
+    return group.hosts.empty() && group.core_pool.empty() && !group.shares_cores() &&
+           group.uplink.bandwidth > 0.0;
   });
 }
 
@@ -40,13 +42,15 @@ Instance moved_to(const Cluster& cluster, const Instance& instance) {
   return {instance.profile, cluster, instance.global_batch_size, instance.ties};
 }
 
-OnFewerNodes on_part(const std::string& planner, const Instance& instance, const Restrictions& restrictions,
-                     const std::vector<int>& nodes, Stop stop, SearchProgress* progress) {
+OnFewerNodes on_part(const std::string& planner, const Instance& instance,
+                     const Restrictions& restrictions, const std::vector<int>& nodes, Stop stop,
+                     SearchProgress* progress) {
   const Cluster cluster = with_nodes(instance.cluster, nodes);
   OnFewerNodes found = {nodes, cluster.num_nodes(), cluster.num_devices(), {}, {}};
   try {
     const Instance part = moved_to(cluster, instance);
-    const SearchResult result = search_plan(planner, part, restrictions, "fewer nodes", stop, progress);
+    const SearchResult result =
+        search_plan(planner, part, restrictions, "fewer nodes", stop, progress);
     if (result.plan) found.iteration_seconds = result.plan->predicted->iteration_seconds;
     found.why_not = result.plan ? "" : result.why_not;
   } catch (const Error& error) {
@@ -81,8 +85,8 @@ Cluster with_nodes(const Cluster& cluster, const std::vector<int>& nodes) {
 }
 
 std::optional<MoreNodes> nodes_that_suffice(const std::string& planner, const Instance& instance,
-                                            const Restrictions& restrictions, const std::string& source,
-                                            const Stop& stop) {
+                                            const Restrictions& restrictions,
+                                            const std::string& source, const Stop& stop) {
   constexpr int most = 16;
   if (!can_be_multiplied(instance.cluster)) return std::nullopt;
   Restrictions quick = restrictions;
@@ -90,8 +94,8 @@ std::optional<MoreNodes> nodes_that_suffice(const std::string& planner, const In
   for (int times = 2; times <= most && !stop.requested(); times *= 2) {
     const Cluster cluster = with_nodes(instance.cluster, multiplied(instance.cluster, times));
     try {
-      SearchResult found =
-          search_plan(planner, moved_to(cluster, instance), quick, source, stop.within(stop.seconds_left() / 2.0));
+      SearchResult found = search_plan(planner, moved_to(cluster, instance), quick, source,
+                                       stop.within(stop.seconds_left() / 2.0));
       if (found.plan) return MoreNodes{times, cluster.num_nodes(), *std::move(found.plan)};
     } catch (const Error&) {
       return std::nullopt;  // degrees that are fixed do not go with so many devices
@@ -104,7 +108,8 @@ std::vector<std::vector<int>> growing_parts(const Instance& instance, std::size_
   return growing_parts(instance.cluster, fastest_first(instance), most);
 }
 
-std::vector<std::vector<int>> growing_parts(const Cluster& cluster, const std::vector<int>& groups, std::size_t most) {
+std::vector<std::vector<int>> growing_parts(const Cluster& cluster, const std::vector<int>& groups,
+                                            std::size_t most) {
   const int all = cluster.num_nodes();
   std::vector<std::vector<int>> parts;
   std::vector<int> nodes(cluster.groups.size(), 0);
@@ -124,16 +129,21 @@ std::vector<std::vector<int>> growing_parts(const Cluster& cluster, const std::v
 }
 
 std::vector<OnFewerNodes> plans_on_fewer_nodes(const std::string& planner, const Instance& instance,
-                                               const Restrictions& restrictions, double whole_seconds, Stop stop,
+                                               const Restrictions& restrictions,
+                                               double whole_seconds, Stop stop,
                                                SearchProgress* progress) {
   std::vector<OnFewerNodes> found;
   std::optional<double> least;
   for (const std::vector<int>& nodes : growing_parts(instance, most_parts)) {
-    const bool whole = std::accumulate(nodes.begin(), nodes.end(), 0) == instance.cluster.num_nodes();
+    const bool whole =
+        std::accumulate(nodes.begin(), nodes.end(), 0) == instance.cluster.num_nodes();
     if (!whole && stop.requested()) continue;
-    found.push_back(
-        whole ? OnFewerNodes{nodes, instance.cluster.num_nodes(), instance.cluster.num_devices(), whole_seconds, {}}
-              : on_part(planner, instance, restrictions, nodes, stop, progress));
+    found.push_back(whole ? OnFewerNodes{nodes,
+                                         instance.cluster.num_nodes(),
+                                         instance.cluster.num_devices(),
+                                         whole_seconds,
+                                         {}}
+                          : on_part(planner, instance, restrictions, nodes, stop, progress));
     std::optional<double>& seconds = found.back().iteration_seconds;
     if (!whole && least && (!seconds || *least < *seconds)) seconds = least;
     if (seconds) least = std::min(least.value_or(*seconds), *seconds);

@@ -16,15 +16,17 @@ struct MoreNodes {
   Plan plan;
 };
 
-/// The least power of two (up to 16) of the nodes of every group with which the planner finds a plan that fits, of an
-/// instance that no plan fits, and that plan. Nothing where there is none, where the stop comes before that is known,
-/// and for clusters of named hosts, of nodes that share cores, and of nodes without an uplink, which nobody has twice.
-/// Arguments are those of `search_plan`.
+/// The least power of two (up to 16) of the nodes of every group with which the planner finds a
+/// plan that fits, of an instance that no plan fits, and that plan. Nothing where there is none,
+/// where the stop comes before that is known, and for clusters of named hosts, of nodes that share
+/// cores, and of nodes without an uplink, which nobody has twice. Arguments are those of
+/// `search_plan`.
 std::optional<MoreNodes> nodes_that_suffice(const std::string& planner, const Instance& instance,
-                                            const Restrictions& restrictions, const std::string& source,
-                                            const Stop& stop);
+                                            const Restrictions& restrictions,
+                                            const std::string& source, const Stop& stop);
 
-/// The cluster with other numbers of nodes of each group: of fewer the first ones; a group of 0 is left out.
+/// The cluster with other numbers of nodes of each group: of fewer the first ones; a group of 0 is
+/// left out.
 Cluster with_nodes(const Cluster& cluster, const std::vector<int>& nodes);
 
 /// Seconds of all layers for one sample on a device of a node group.
@@ -39,17 +41,21 @@ struct OnFewerNodes {
   std::string why_not;                      ///< then: what does not fit
 };
 
-/// Numbers of nodes of each group to look at, from one node to all of them, at most `most` and a few more: the nodes
-/// with the fastest devices come first, by the time of all layers for one sample; every group is once complete.
+/// Numbers of nodes of each group to look at, from one node to all of them, at most `most` and a
+/// few more: the nodes with the fastest devices come first, by the time of all layers for one
+/// sample; every group is once complete.
 std::vector<std::vector<int>> growing_parts(const Instance& instance, std::size_t most);
 /// Numbers of nodes to look at where the groups come in the order `groups`.
-std::vector<std::vector<int>> growing_parts(const Cluster& cluster, const std::vector<int>& groups, std::size_t most);
+std::vector<std::vector<int>> growing_parts(const Cluster& cluster, const std::vector<int>& groups,
+                                            std::size_t most);
 
-/// What the planner called `planner` finds for growing parts of the instance's cluster. A plan for some nodes is one
-/// for more of them too, so no part takes longer than those before it. The last entry is the whole cluster, which takes
-/// the `whole_seconds` that are known. `stop` ends it with the parts looked at so far and that entry.
+/// What the planner called `planner` finds for growing parts of the instance's cluster. A plan for
+/// some nodes is one for more of them too, so no part takes longer than those before it. The last
+/// entry is the whole cluster, which takes the `whole_seconds` that are known. `stop` ends it with
+/// the parts looked at so far and that entry.
 std::vector<OnFewerNodes> plans_on_fewer_nodes(const std::string& planner, const Instance& instance,
-                                               const Restrictions& restrictions, double whole_seconds, Stop stop,
+                                               const Restrictions& restrictions,
+                                               double whole_seconds, Stop stop,
                                                SearchProgress* progress = nullptr);
 
 }  // namespace pptrain

@@ -51,13 +51,15 @@ Plan plan_of_whole(Plan plan, const Cluster& cluster, const std::vector<int>& no
   return plan;
 }
 
-PartSearch::Part PartSearch::planned(const std::vector<int>& nodes, const Restrictions& restrictions,
+PartSearch::Part PartSearch::planned(const std::vector<int>& nodes,
+                                     const Restrictions& restrictions,
                                      SearchProgress* progress) const {
   Part part = {nodes, std::nullopt};
   const Cluster cluster = with_nodes(request_.instance.cluster, nodes);
   const Instance on_part = {request_.instance.profile, cluster, request_.instance.global_batch_size,
                             request_.instance.ties};
-  SearchResult found = search_plan(request_.planner, on_part, restrictions, request_.source, request_.stop, progress);
+  SearchResult found = search_plan(request_.planner, on_part, restrictions, request_.source,
+                                   request_.stop, progress);
   part.why_not = found.why_not;
   part.complete = found.complete;
   if (!found.plan) return part;
@@ -67,21 +69,24 @@ PartSearch::Part PartSearch::planned(const std::vector<int>& nodes, const Restri
 }
 
 bool PartSearch::is_known(const std::vector<int>& nodes) const {
-  return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) { return part.nodes == nodes; });
+  return std::any_of(parts_.begin(), parts_.end(),
+                     [&](const Part& part) { return part.nodes == nodes; });
 }
 
 void PartSearch::look_at(const std::vector<std::vector<int>>& parts) {
   const std::size_t known = parts_.size();
   for (const std::vector<int>& nodes : parts) {
     const bool has_nodes = std::accumulate(nodes.begin(), nodes.end(), 0) > 0;
-    if (has_nodes && parts_.size() < most_searches && !is_known(nodes)) parts_.push_back({nodes, std::nullopt});
+    if (has_nodes && parts_.size() < most_searches && !is_known(nodes))
+      parts_.push_back({nodes, std::nullopt});
   }
   Restrictions quick = request_.restrictions;
   quick.effort = Effort::quick;
   quick.threads = 1;
   if (request_.progress != nullptr)
     request_.progress->asks(fmt::format("parts {} to {} of the cluster", known + 1, parts_.size()));
-  const int threads = request_.restrictions.threads > 0 ? request_.restrictions.threads : usable_cores();
+  const int threads =
+      request_.restrictions.threads > 0 ? request_.restrictions.threads : usable_cores();
   parallel_for(static_cast<int>(parts_.size() - known), threads, [&](int, int i) {
     Part& part = parts_[known + static_cast<std::size_t>(i)];
     if (request_.stop.requested() && known + static_cast<std::size_t>(i) > 0) return;
@@ -95,7 +100,8 @@ void PartSearch::look_at(const std::vector<std::vector<int>>& parts) {
 
 void PartSearch::climb() {
   int step = 1;
-  for (const NodeGroup& group : request_.instance.cluster.groups) step = std::max(step, group.count / 2);
+  for (const NodeGroup& group : request_.instance.cluster.groups)
+    step = std::max(step, group.count / 2);
   while (step > 0 && best() != nullptr && !request_.stop.requested()) {
     const std::vector<int> from = best()->nodes;
     std::vector<std::vector<int>> near;

@@ -21,7 +21,8 @@ bool is_schedule(const std::string& name) {
 /// Refuses restrictions with the place of the key that is to be changed.
 class RestrictionChecker {
  public:
-  RestrictionChecker(const Instance& instance, const Restrictions& restrictions, const std::string& source)
+  RestrictionChecker(const Instance& instance, const Restrictions& restrictions,
+                     const std::string& source)
       : instance_(instance), fixed_(restrictions), source_(source) {}
 
   void check(PlanScope scope) const {
@@ -42,13 +43,14 @@ class RestrictionChecker {
     const double product = product_of_degrees();
     if (std::fmod(devices, product) == 0.0) return;
     refuse(first_fixed_degree(), fmt::format("no plan was found with {}", fixed_degrees()),
-           fmt::format("it takes {:.0f} devices or a multiple, which is no divisor of {}", product, devices),
+           fmt::format("it takes {:.0f} devices or a multiple, which is no divisor of {}", product,
+                       devices),
            fmt::format("use {}, or set one of them to \"auto\"", nearest_degrees("divide them")));
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& key, const std::string& problem, const std::string& reason,
-                           const std::string& suggestion) const {
+  [[noreturn]] void refuse(const std::string& key, const std::string& problem,
+                           const std::string& reason, const std::string& suggestion) const {
     throw_bad_input({fixed_.place_of(key, source_), problem, reason, suggestion});
   }
 
@@ -56,8 +58,8 @@ class RestrictionChecker {
     const std::string& name = fixed_.schedule;
     const std::vector<std::string>& known = schedule_names();
     if (!is_schedule(name)) {
-      refuse("schedule", fmt::format("unknown schedule \"{}\"", name), "known schedules: " + join(known),
-             did_you_mean(name, known, ""));
+      refuse("schedule", fmt::format("unknown schedule \"{}\"", name),
+             "known schedules: " + join(known), did_you_mean(name, known, ""));
     }
     if (fixed_.unit > 0 && !schedule_kind(name).has_units && !is_open(name)) {
       refuse("unit", fmt::format("unit = {} with schedule \"{}\"", fixed_.unit, name),
@@ -71,12 +73,13 @@ class RestrictionChecker {
     const int chunks = static_cast<int>(fixed_.virtual_stages.value_or(1));
     const auto ask = [&] { return fmt::format("virtual_stages = {}", chunks); };
     if (chunks > 1 && !is_open(name) && !runs_chunks(name)) {
-      refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name), "it runs one chunk per stage",
+      refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name),
+             "it runs one chunk per stage",
              "use virtual_stages = 1, or schedule = \"interleaved-1f1b\"");
     }
     if (schedule_kind(name).placement == ChunkPlacement::v_shape && chunks > 2) {
-      refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name), "a V visits each stage twice",
-             "use virtual_stages = 2");
+      refuse("virtual_stages", fmt::format("{} with schedule \"{}\"", ask(), name),
+             "a V visits each stage twice", "use virtual_stages = 2");
     }
     const std::int64_t layers = instance_.profile.num_layers();
     const std::int64_t needed = schedule_under(fixed_).virtual_stages * fixed_.pipeline.value_or(1);
@@ -89,7 +92,8 @@ class RestrictionChecker {
 
   void check_positive() const {
     if (instance_.global_batch_size < 1) {
-      refuse("global_batch_size", fmt::format("a global batch of {} samples", instance_.global_batch_size),
+      refuse("global_batch_size",
+             fmt::format("a global batch of {} samples", instance_.global_batch_size),
              "an iteration needs at least one", "give a positive number");
     }
     for (const auto& [key, value] : {std::pair<const char*, AutoInt>{"data", fixed_.data},
@@ -103,7 +107,8 @@ class RestrictionChecker {
 
   /// `data = 4, pipeline = 2` of the degrees that are fixed.
   std::string fixed_degrees() const {
-    return degrees_text(fixed_.data.value_or(1), fixed_.pipeline.value_or(1), fixed_.tensor.value_or(1));
+    return degrees_text(fixed_.data.value_or(1), fixed_.pipeline.value_or(1),
+                        fixed_.tensor.value_or(1));
   }
 
   /// The degrees of a grid, those that are fixed.
@@ -118,8 +123,8 @@ class RestrictionChecker {
 
   std::vector<Grid> grids() const { return grids_of(instance_.cluster.num_devices(), fixed_); }
 
-  /// What to type in place of fixed degrees: those that a grid of all devices has and that differ least, by factors.
-  /// `do_so`: the verb that says it.
+  /// What to type in place of fixed degrees: those that a grid of all devices has and that differ
+  /// least, by factors. `do_so`: the verb that says it.
   std::string nearest_degrees(const char* do_so) const {
     Restrictions free = fixed_;
     free.data = free.pipeline = free.tensor = std::nullopt;
@@ -132,15 +137,18 @@ class RestrictionChecker {
     };
     const std::vector<Grid> all = grids_of(instance_.cluster.num_devices(), free);
     if (all.empty()) return "a context that divides the number of devices";
-    const Grid& nearest = *std::min_element(all.begin(), all.end(),
-                                            [&](const Grid& a, const Grid& b) { return distance(a) < distance(b); });
-    return degrees_text(nearest.data, nearest.pipeline, nearest.tensor) + ", the nearest that " + do_so;
+    const Grid& nearest =
+        *std::min_element(all.begin(), all.end(),
+                          [&](const Grid& a, const Grid& b) { return distance(a) < distance(b); });
+    return degrees_text(nearest.data, nearest.pipeline, nearest.tensor) + ", the nearest that " +
+           do_so;
   }
 
   /// As a number that three large degrees do not overflow.
   double product_of_degrees() const {
     auto product = static_cast<double>(fixed_.data.value_or(fixed_.context));
-    for (const AutoInt& degree : {fixed_.pipeline, fixed_.tensor}) product *= static_cast<double>(degree.value_or(1));
+    for (const AutoInt& degree : {fixed_.pipeline, fixed_.tensor})
+      product *= static_cast<double>(degree.value_or(1));
     return product;
   }
 
@@ -148,7 +156,9 @@ class RestrictionChecker {
     if (fixed_.data || fixed_.pipeline) return fixed_.data ? "data" : "pipeline";
     return fixed_.tensor ? "tensor" : "context";
   }
-  bool fixes_degree() const { return fixed_.data || fixed_.pipeline || fixed_.tensor || fixed_.context > 1; }
+  bool fixes_degree() const {
+    return fixed_.data || fixed_.pipeline || fixed_.tensor || fixed_.context > 1;
+  }
 
   void check_grid() const {
     if (!fixes_degree()) return;
@@ -156,7 +166,8 @@ class RestrictionChecker {
     if (!grids().empty()) return;
     const bool all = fixed_.data && fixed_.pipeline && fixed_.tensor;
     const double product = product_of_degrees();
-    refuse(first_fixed_degree(), fmt::format("{} does not multiply up to {} devices", fixed_degrees(), devices),
+    refuse(first_fixed_degree(),
+           fmt::format("{} does not multiply up to {} devices", fixed_degrees(), devices),
            all ? fmt::format("data x pipeline x tensor = {:.0f}", product)
                : fmt::format("{:.0f} is no divisor of {}", product, devices),
            all ? fmt::format("start {:.0f} ranks, or set one of them to \"auto\"", product)
@@ -170,7 +181,9 @@ class RestrictionChecker {
       if (!asked.value_or(false)) continue;
       refuse(key, fmt::format("{} = true, but there is nothing to offload to", key),
              fmt::format("nodes of cluster \"{}\" have no host_link", instance_.cluster.name),
-             fmt::format("add host_link = {{ bandwidth = \"...\" }} to each [[node]], or use {} = false", key));
+             fmt::format(
+                 "add host_link = {{ bandwidth = \"...\" }} to each [[node]], or use {} = false",
+                 key));
     }
   }
 
@@ -186,20 +199,23 @@ class RestrictionChecker {
     const int layers = instance_.profile.num_layers();
     if (!fixed_.pipeline || *fixed_.pipeline <= layers) return;
     refuse("pipeline", fmt::format("pipeline = {} is more stages than layers", *fixed_.pipeline),
-           fmt::format("the model has {} layers, each stage needs one", layers), fmt::format("use at most {}", layers));
+           fmt::format("the model has {} layers, each stage needs one", layers),
+           fmt::format("use at most {}", layers));
   }
 
   void check_micro_batch() const {
     const std::int64_t batch = instance_.global_batch_size;
     if (fixed_.micro_batch_size && batch % *fixed_.micro_batch_size != 0) {
-      refuse(
-          "micro_batch_size",
-          fmt::format("micro_batch_size = {} does not divide global_batch_size = {}", *fixed_.micro_batch_size, batch),
-          "an iteration is a whole number of micro-batches", "use " + near_divisors(batch, *fixed_.micro_batch_size));
+      refuse("micro_batch_size",
+             fmt::format("micro_batch_size = {} does not divide global_batch_size = {}",
+                         *fixed_.micro_batch_size, batch),
+             "an iteration is a whole number of micro-batches",
+             "use " + near_divisors(batch, *fixed_.micro_batch_size));
     }
     const std::int64_t largest = fixed_.micro_batch_size.value_or(batch);
     if (fixed_.data && *fixed_.data > largest) {
-      refuse("data", fmt::format("data = {} replicas cannot share {} samples", *fixed_.data, largest),
+      refuse("data",
+             fmt::format("data = {} replicas cannot share {} samples", *fixed_.data, largest),
              "each needs one of every micro-batch", fmt::format("use at most {}", largest));
     }
   }
@@ -223,7 +239,8 @@ class RestrictionChecker {
                                        : std::any_of(groups.begin(), groups.end(), known);
   }
 
-  /// A grid uses every kind of device; another plan can leave those out that do not know the degree.
+  /// A grid uses every kind of device; another plan can leave those out that do not know the
+  /// degree.
   void check_tensor(PlanScope scope) const {
     if (!fixed_.tensor || has_degree(*fixed_.tensor, scope)) return;
     const int devices = instance_.cluster.num_devices();
@@ -251,8 +268,10 @@ class RestrictionChecker {
     // A cluster that fits no plan with nothing fixed is not the configuration's fault.
     if (!fixes_degree() && !fixed_.micro_batch_size) return;
     const std::string key = fixes_degree() ? first_fixed_degree() : "micro_batch_size";
-    refuse(key, fmt::format("these settings leave no grid of {} devices", instance_.cluster.num_devices()), reason,
-           "set some of them to \"auto\", or use another number of devices or batch size");
+    refuse(
+        key,
+        fmt::format("these settings leave no grid of {} devices", instance_.cluster.num_devices()),
+        reason, "set some of them to \"auto\", or use another number of devices or batch size");
   }
 
   const Instance& instance_;
@@ -286,16 +305,19 @@ Restrictions restrictions_of(const Config& config) {
   restrictions.expert = config.parallelism.expert;
   restrictions.effort = config.planner.effort;
   restrictions.annotations = config.model.annotate;
-  if (config.training.micro_batch_size) restrictions.micro_batch_size = *config.training.micro_batch_size * context;
-  for (const char* key : {"data", "pipeline", "tensor", "context", "schedule", "virtual_stages", "unit", "zero_group",
-                          "offload", "offload_activations", "expert", "experts", "recompute", "zero_stage"}) {
+  if (config.training.micro_batch_size)
+    restrictions.micro_batch_size = *config.training.micro_batch_size * context;
+  for (const char* key :
+       {"data", "pipeline", "tensor", "context", "schedule", "virtual_stages", "unit", "zero_group",
+        "offload", "offload_activations", "expert", "experts", "recompute", "zero_stage"}) {
     restrictions.places[key] = config.where(std::string("parallelism.") + key);
   }
   for (const char* key : {"micro_batch_size", "global_batch_size"}) {
     restrictions.places[key] = config.where(std::string("training.") + key);
   }
   for (std::size_t i = 0; i < restrictions.annotations.size(); ++i) {
-    restrictions.places[fmt::format("annotate[{}]", i)] = config.where(fmt::format("model.annotate[{}]", i));
+    restrictions.places[fmt::format("annotate[{}]", i)] =
+        config.where(fmt::format("model.annotate[{}]", i));
   }
   return restrictions;
 }
@@ -311,15 +333,19 @@ Restrictions as_in_papers(Restrictions restrictions) {
   return restrictions;
 }
 
-bool runs_chunks(const std::string& schedule) { return !is_open(schedule) && schedule_kind(schedule).chunks != 1; }
+bool runs_chunks(const std::string& schedule) {
+  return !is_open(schedule) && schedule_kind(schedule).chunks != 1;
+}
 
 ScheduleChoice schedule_under(const Restrictions& restrictions) {
-  ScheduleChoice choice = {restrictions.schedule, static_cast<int>(restrictions.virtual_stages.value_or(1)),
+  ScheduleChoice choice = {restrictions.schedule,
+                           static_cast<int>(restrictions.virtual_stages.value_or(1)),
                            restrictions.unit};
   if (is_open(choice.name))
     choice = {choice.virtual_stages > 1 ? "interleaved-1f1b" : "1f1b", choice.virtual_stages, 0};
   if (!is_schedule(choice.name)) return choice;
-  if (const int chunks = schedule_kind(choice.name).chunks; chunks > 1) choice.virtual_stages = chunks;
+  if (const int chunks = schedule_kind(choice.name).chunks; chunks > 1)
+    choice.virtual_stages = chunks;
   return choice;
 }
 
@@ -328,13 +354,14 @@ bool plans_only_grids(const std::string& schedule, const Restrictions& restricti
   return !by_stages || restrictions.uniform || restrictions.zero_group == ZeroGroup::node;
 }
 
-void check_restrictions(const Instance& instance, const Restrictions& restrictions, const std::string& source,
-                        PlanScope scope) {
+void check_restrictions(const Instance& instance, const Restrictions& restrictions,
+                        const std::string& source, PlanScope scope) {
   RestrictionChecker(instance, restrictions, source).check(scope);
   if (!restrictions.annotations.empty()) annotated_model(instance, restrictions, source);
 }
 
-void check_found_none(const Instance& instance, const Restrictions& restrictions, const std::string& source) {
+void check_found_none(const Instance& instance, const Restrictions& restrictions,
+                      const std::string& source) {
   RestrictionChecker(instance, restrictions, source).check_found_none();
 }
 

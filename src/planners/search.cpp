@@ -33,26 +33,30 @@ std::vector<std::string> others_beside(const std::string& name) {
   if (name != "all") return others;
   for (const auto& planner : planners()) {
     const std::string other = planner->name();
-    if (!planner->is_auto() && std::find(others.begin(), others.end(), other) == others.end()) others.push_back(other);
+    if (!planner->is_auto() && std::find(others.begin(), others.end(), other) == others.end())
+      others.push_back(other);
   }
   return others;
 }
 
 /// `auto` is left with the grids then.
-void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, const Restrictions& restrictions,
-                      const std::string& source) {
+void check_planner_of(const Planner& planner, const ScheduleChoice& schedule,
+                      const Restrictions& restrictions, const std::string& source) {
   if (restrictions.expert && !planner.is_auto()) {
-    throw_bad_input({restrictions.place_of("expert", source),
-                     fmt::format("planner \"{}\" with expert = {}", planner.name(), *restrictions.expert),
-                     "it does not divide experts over replicas", "use planner \"auto\", or leave the key out"});
+    throw_bad_input(
+        {restrictions.place_of("expert", source),
+         fmt::format("planner \"{}\" with expert = {}", planner.name(), *restrictions.expert),
+         "it does not divide experts over replicas", "use planner \"auto\", or leave the key out"});
   }
-  if (!plans_only_grids(schedule.name, restrictions) || planner.scope() == PlanScope::uniform || planner.is_auto())
+  if (!plans_only_grids(schedule.name, restrictions) || planner.scope() == PlanScope::uniform ||
+      planner.is_auto())
     return;
   if (restrictions.rule) {
     const TrainerKind& trainer = restrictions.rule->trainer();
-    throw_bad_input({source, fmt::format("planner \"{}\" with like = \"{}\"", planner.name(), trainer.name),
-                     fmt::format("it makes stages of any shape, {} runs stages that are alike", trainer.title),
-                     "use planner \"auto\" or \"amp\""});
+    throw_bad_input(
+        {source, fmt::format("planner \"{}\" with like = \"{}\"", planner.name(), trainer.name),
+         fmt::format("it makes stages of any shape, {} runs stages that are alike", trainer.title),
+         "use planner \"auto\" or \"amp\""});
   }
   if (restrictions.zero_group == ZeroGroup::node) {
     throw_bad_input({restrictions.place_of("zero_group", source),
@@ -60,12 +64,15 @@ void check_planner_of(const Planner& planner, const ScheduleChoice& schedule, co
                      "it divides the state over all replicas",
                      "use planner \"auto\" or \"amp\", or zero_group = \"replicas\""});
   }
-  throw_bad_input({restrictions.place_of("schedule", source),
-                   fmt::format("planner \"{}\" with schedule \"{}\"", planner.name(), schedule.name),
-                   "it makes plans for 1f1b and gpipe", "use planner \"auto\" or \"amp\", or another schedule"});
+  throw_bad_input(
+      {restrictions.place_of("schedule", source),
+       fmt::format("planner \"{}\" with schedule \"{}\"", planner.name(), schedule.name),
+       "it makes plans for 1f1b and gpipe",
+       "use planner \"auto\" or \"amp\", or another schedule"});
 }
 
-/// Names under which `auto` is asked: to show every other planner beside it, and for uniform grids alone.
+/// Names under which `auto` is asked: to show every other planner beside it, and for uniform grids
+/// alone.
 constexpr const char* with_all = "all";
 constexpr const char* uniform_grids = "uniform";
 
@@ -81,18 +88,23 @@ Restrictions restrictions_of_planner(const std::string& name, Restrictions restr
 
 /// What the planner makes under these restrictions.
 PlanScope scope_of(const Planner& planner, const Restrictions& restrictions) {
-  return plans_only_grids(schedule_under(restrictions).name, restrictions) ? PlanScope::uniform : planner.scope();
+  return plans_only_grids(schedule_under(restrictions).name, restrictions) ? PlanScope::uniform
+                                                                           : planner.scope();
 }
 
-/// Asks the planner called `name`. One that refuses the instance is no reason to fail when another one is wanted.
+/// Asks the planner called `name`. One that refuses the instance is no reason to fail when another
+/// one is wanted.
 Beside ask(const std::string& name, const SearchSpace& asked, PlanSimulator& simulator) {
   Restrictions restrictions = as_in_papers(asked.restrictions);
   restrictions.rule.reset();  // it is shown for comparison
-  const SearchSpace space = {asked.instance, restrictions, asked.schedule, asked.stop, asked.check, asked.progress};
+  const SearchSpace space = {asked.instance, restrictions, asked.schedule,
+                             asked.stop,     asked.check,  asked.progress};
   space.tell_asks("comparing " + name);
   try {
     const Planner& planner = planner_called(name);
-    const Search search = [&planner](const SearchSpace& searched) { return planner.search(searched); };
+    const Search search = [&planner](const SearchSpace& searched) {
+      return planner.search(searched);
+    };
     Outcome outcome = only_fitting(space, simulator, search, search(space));
     return {name, std::move(outcome.plan), std::move(outcome.why_not)};
   } catch (const Error& error) {
@@ -102,19 +114,26 @@ Beside ask(const std::string& name, const SearchSpace& asked, PlanSimulator& sim
 
 Alternative alternative_of(const Beside& beside, const Plan& chosen) {
   if (!beside.plan) return {beside.planner, std::nullopt, false, beside.why_not, {}};
-  return {beside.planner, beside.plan->predicted->iteration_seconds, true, why_slower(chosen, *beside.plan), {}};
+  return {beside.planner,
+          beside.plan->predicted->iteration_seconds,
+          true,
+          why_slower(chosen, *beside.plan),
+          {}};
 }
 
 /// What others found: those that the search asked, then those that are always shown.
-std::vector<Beside> plans_beside(const std::string& name, const SearchSpace& space, const Outcome& outcome,
-                                 const Plan& chosen, PlanSimulator& simulator) {
+std::vector<Beside> plans_beside(const std::string& name, const SearchSpace& space,
+                                 const Outcome& outcome, const Plan& chosen,
+                                 PlanSimulator& simulator) {
   std::vector<Beside> all = outcome.beside;
   const auto known = [&](const std::string& other) {
-    return std::any_of(all.begin(), all.end(), [&](const Beside& beside) { return beside.planner == other; });
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Beside& beside) { return beside.planner == other; });
   };
   for (const std::string& other : others_beside(name)) {
     if (known(other)) continue;
-    all.push_back(other == chosen.planner ? Beside{other, chosen, ""} : ask(other, space, simulator));
+    all.push_back(other == chosen.planner ? Beside{other, chosen, ""}
+                                          : ask(other, space, simulator));
   }
   return all;
 }
@@ -124,7 +143,8 @@ std::vector<Beside> plans_beside(const std::string& name, const SearchSpace& spa
 void check_planner_name(const std::string& name, const std::string& source) {
   const std::vector<std::string>& known = planner_names();
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  throw_bad_input({source, fmt::format("unknown planner \"{}\"", name), "this version has " + join(known),
+  throw_bad_input({source, fmt::format("unknown planner \"{}\"", name),
+                   "this version has " + join(known),
                    did_you_mean(name, known, "name one of these")});
 }
 
@@ -156,8 +176,10 @@ namespace {
 void check_layers_of(const Planner& planner, const Instance& instance, const std::string& source) {
   const std::string why_not = planner.tabulates_layers() ? why_not_tabulated(instance) : "";
   if (why_not.empty()) return;
-  throw_bad_input({source, fmt::format("planner \"{}\" with {} layers", planner.name(), instance.profile.num_layers()),
-                   why_not, "use planner \"auto\""});
+  throw_bad_input(
+      {source,
+       fmt::format("planner \"{}\" with {} layers", planner.name(), instance.profile.num_layers()),
+       why_not, "use planner \"auto\""});
 }
 
 }  // namespace
@@ -173,8 +195,9 @@ void check_search(const std::string& name, const Instance& instance, const Restr
   check_layers_of(planner, instance, source);
 }
 
-SearchResult search_plan(const std::string& name, const Instance& instance, const Restrictions& restricted,
-                         const std::string& source, Stop stop, SearchProgress* progress) {
+SearchResult search_plan(const std::string& name, const Instance& instance,
+                         const Restrictions& restricted, const std::string& source, Stop stop,
+                         SearchProgress* progress) {
   const auto start = std::chrono::steady_clock::now();
   check_search(name, instance, restricted, source);
   const Restrictions asked = restrictions_of_planner(name, restricted);
@@ -186,7 +209,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   const ScheduleChoice schedule = schedule_under(restrictions);
   // What is planned beside a pipeline of chunks has one chunk per stage and 1f1b.
   const bool chunks = runs_chunks(schedule.name);
-  const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name, stop, nullptr, progress};
+  const SearchSpace space = {instance, restrictions, chunks ? "1f1b" : schedule.name,
+                             stop,     nullptr,      progress};
   space.tell_asks("asking " + planner.name());
   const Search search = [&](const SearchSpace& searched) {
     if (!chunks) return planner.search(searched);
@@ -195,7 +219,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   };
   PlanSimulator simulator(instance);
   Outcome outcome = only_fitting(space, simulator, search, search(space));
-  SearchResult result = {outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids), {}};
+  SearchResult result = {
+      outcome.plan, outcome.why_not, outcome.complete, std::move(outcome.grids), {}};
   const double bound = lower_bound_seconds(instance, restrictions.recompute);
   for (GridCandidate& grid : result.grids) {
     if (grid.plan) grid.plan->predicted->lower_bound_seconds = bound;
@@ -204,7 +229,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
     if (outcome.no_frame) check_found_none(instance, asked, source);
     if (asked.rule && result.why_not.empty())
       result.why_not = asked.rule->trainer().title + " runs none of the plans that were looked at";
-    if (!outcome.complete) result.why_not = "the search was ended before it found one; so far: " + result.why_not;
+    if (!outcome.complete)
+      result.why_not = "the search was ended before it found one; so far: " + result.why_not;
     return result;
   }
   result.plan->predicted->lower_bound_seconds = bound;
@@ -222,7 +248,8 @@ SearchResult search_plan(const std::string& name, const Instance& instance, cons
   if (name == uniform_grids) result.plan->planner = name;
   result.plan->search_complete = outcome.complete;
   result.plan->search_candidates = outcome.num_examined;
-  result.plan->search_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.plan->search_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 

@@ -22,16 +22,19 @@ class TrainerKeys {
     if (fixed_.zero_stage && !trainer_.has_zero_stage(static_cast<int>(*fixed_.zero_stage)))
       refuse("zero_stage", fmt::format("{}", *fixed_.zero_stage), trainer_.why_zero);
     if (fixed_.recompute && !trainer_.has(*fixed_.recompute))
-      refuse("recompute", fmt::format("\"{}\"", to_string(*fixed_.recompute)), trainer_.why_recompute);
+      refuse("recompute", fmt::format("\"{}\"", to_string(*fixed_.recompute)),
+             trainer_.why_recompute);
     if (!trainer_.node_groups && fixed_.zero_group == ZeroGroup::node)
       refuse("zero_group", "\"node\"", trainer_.why_no_groups);
     if (!trainer_.context && fixed_.context > 1)
       refuse("context", fmt::format("{}", fixed_.context), trainer_.why_no_context);
-    if (!trainer_.offload && fixed_.offload == AutoFlag(true)) refuse("offload", "true", trainer_.why_no_offload);
+    if (!trainer_.offload && fixed_.offload == AutoFlag(true))
+      refuse("offload", "true", trainer_.why_no_offload);
     if (fixed_.offload_activations == AutoFlag(true))
       refuse("offload_activations", "true", trainer_.title + " is not told to");
     if (!trainer_.sent_rows && (fixed_.experts == Experts::sent || fixed_.expert))
-      refuse(fixed_.expert ? "expert" : "experts", fixed_.expert ? fmt::format("{}", *fixed_.expert) : "\"all-to-all\"",
+      refuse(fixed_.expert ? "expert" : "experts",
+             fixed_.expert ? fmt::format("{}", *fixed_.expert) : "\"all-to-all\"",
              trainer_.why_no_rows);
     check_tensor();
   }
@@ -40,11 +43,13 @@ class TrainerKeys {
   void check_tensor() const {
     if (!fixed_.tensor || rule_.allows_degree(static_cast<int>(*fixed_.tensor))) return;
     refuse("tensor", fmt::format("{}", *fixed_.tensor),
-           trainer_.tensor ? "it divides the model's heads, key heads and what else is shared evenly"
-                           : trainer_.why_no_tensor);
+           trainer_.tensor
+               ? "it divides the model's heads, key heads and what else is shared evenly"
+               : trainer_.why_no_tensor);
   }
 
-  [[noreturn]] void refuse(const std::string& key, const std::string& value, const std::string& reason) const {
+  [[noreturn]] void refuse(const std::string& key, const std::string& value,
+                           const std::string& reason) const {
     throw_bad_input({fixed_.place_of(key, source_),
                      fmt::format("{} = {} with like = \"{}\"", key, value, trainer_.name), reason,
                      fmt::format("leave {} out, or like", key)});
@@ -67,7 +72,8 @@ Restrictions as_trainer_runs(Restrictions restrictions, std::shared_ptr<const Pl
   if (!trainer.runs_chunks()) restrictions.virtual_stages = 1;
   if (!trainer.node_groups) restrictions.zero_group = ZeroGroup::replicas;
   if (!trainer.offload) restrictions.offload = false;
-  if (!trainer.sent_rows && restrictions.experts == Experts::chosen) restrictions.experts = Experts::columns;
+  if (!trainer.sent_rows && restrictions.experts == Experts::chosen)
+    restrictions.experts = Experts::columns;
   restrictions.offload_activations = false;
   restrictions.rule = std::move(rule);
   return restrictions;

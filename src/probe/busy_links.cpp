@@ -14,7 +14,8 @@ namespace {
 std::vector<ProbedNode*> nodes_of_pool(std::vector<ProbedNode>& nodes, const CorePool& pool) {
   std::vector<ProbedNode*> result;
   for (ProbedNode& node : nodes) {
-    if (std::binary_search(pool.ranks.begin(), pool.ranks.end(), node.ranks.front())) result.push_back(&node);
+    if (std::binary_search(pool.ranks.begin(), pool.ranks.end(), node.ranks.front()))
+      result.push_back(&node);
   }
   return result;
 }
@@ -27,8 +28,8 @@ struct Partner {
 
 /// The partner of a rank where neighbours in a node are paired.
 Partner partner_in(const ProbedNode& node, int rank) {
-  const auto position =
-      static_cast<std::size_t>(std::find(node.ranks.begin(), node.ranks.end(), rank) - node.ranks.begin());
+  const auto position = static_cast<std::size_t>(
+      std::find(node.ranks.begin(), node.ranks.end(), rank) - node.ranks.begin());
   const std::size_t other = position ^ 1U;
   return other < node.ranks.size() ? Partner{node.ranks[other], position < other} : Partner{};
 }
@@ -47,21 +48,25 @@ Partner partner_in(const std::vector<ProbedNode*>& nodes, int rank) {
   return {};
 }
 
-/// What a message takes this rank while others exchange messages too, on all ranks, by rank; 0 without a partner.
+/// What a message takes this rank while others exchange messages too, on all ranks, by rank; 0
+/// without a partner.
 std::vector<double> busy_latencies(MPI_Comm world, Waiter& waiter, Partner partner) {
   MpiTransport transport(world);
   quiet_barrier(world, waiter);
-  return gather_to_all(world, {measure_shared_latency(transport, waiter, partner.starts, partner.rank)}, waiter);
+  return gather_to_all(
+      world, {measure_shared_latency(transport, waiter, partner.starts, partner.rank)}, waiter);
 }
 
-/// What exchanges cost the cores while others that share them compute and exchange too, on all ranks, by rank; nothing
-/// without a partner.
-std::vector<ExchangeSeconds> busy_exchanges(MPI_Comm world, Waiter& waiter, Partner partner, ExchangeOver over) {
+/// What exchanges cost the cores while others that share them compute and exchange too, on all
+/// ranks, by rank; nothing without a partner.
+std::vector<ExchangeSeconds> busy_exchanges(MPI_Comm world, Waiter& waiter, Partner partner,
+                                            ExchangeOver over) {
   MpiTransport transport(world);
   quiet_barrier(world, waiter);
   const ExchangeSeconds mine = measure_exchanges(transport, waiter, partner.rank, over);
   constexpr std::size_t num_values = 3;
-  const std::vector<double> values = gather_to_all(world, {mine.one, mine.many, mine.large}, waiter);
+  const std::vector<double> values =
+      gather_to_all(world, {mine.one, mine.many, mine.large}, waiter);
   std::vector<ExchangeSeconds> all;
   for (std::size_t i = 0; i < values.size(); i += num_values) {
     all.push_back({values[i], values[i + 1], values[i + 2]});
@@ -69,8 +74,8 @@ std::vector<ExchangeSeconds> busy_exchanges(MPI_Comm world, Waiter& waiter, Part
   return all;
 }
 
-/// The cores' costs of messages for all nodes of a pool; inside nodes also the bandwidth, since what others on the
-/// machine do changes the wall time of a copy but little of its CPU time.
+/// The cores' costs of messages for all nodes of a pool; inside nodes also the bandwidth, since
+/// what others on the machine do changes the wall time of a copy but little of its CPU time.
 void set_message_costs(const std::vector<ExchangeSeconds>& exchanges, const CorePool& pool,
                        const std::vector<ProbedNode*>& nodes) {
   std::vector<ExchangeSeconds> of_pool;
@@ -101,14 +106,16 @@ void measure_shared_latencies(MPI_Comm world, Waiter& waiter, const std::vector<
     const std::vector<ProbedNode*> members = nodes_of_pool(nodes, pool);
     for (const ProbedNode* node : members) {
       alone = alone && node->ranks.size() == 1;
-      if (std::binary_search(node->ranks.begin(), node->ranks.end(), rank)) inside = partner_in(*node, rank);
+      if (std::binary_search(node->ranks.begin(), node->ranks.end(), rank))
+        inside = partner_in(*node, rank);
     }
     outside = partner_in(members, rank);
   }
   const std::vector<double> inner = busy_latencies(world, waiter, inside);
   const std::vector<double> outer = busy_latencies(world, waiter, outside);
-  const std::vector<ExchangeSeconds> exchanges = alone ? busy_exchanges(world, waiter, outside, ExchangeOver::network)
-                                                       : busy_exchanges(world, waiter, inside, ExchangeOver::memory);
+  const std::vector<ExchangeSeconds> exchanges =
+      alone ? busy_exchanges(world, waiter, outside, ExchangeOver::network)
+            : busy_exchanges(world, waiter, inside, ExchangeOver::memory);
   for (const CorePool& pool : pools) {
     if (shares_cores(pool)) set_message_costs(exchanges, pool, nodes_of_pool(nodes, pool));
   }

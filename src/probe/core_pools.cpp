@@ -16,7 +16,9 @@ using Core = std::pair<std::string, int>;  // kernel and number
 /// Sets of ranks; the lowest rank of a set stands for it.
 class RankSets {
  public:
-  explicit RankSets(std::size_t num_ranks) : parent_(num_ranks) { std::iota(parent_.begin(), parent_.end(), 0); }
+  explicit RankSets(std::size_t num_ranks) : parent_(num_ranks) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+  }
 
   int find(int rank) {
     while (parent_[rank] != rank) rank = parent_[rank] = parent_[parent_[rank]];
@@ -52,7 +54,8 @@ std::vector<CorePool> core_pools(const std::vector<RankCores>& ranks) {
 
 std::vector<CorePool> core_pools_of(const std::vector<RankHost>& ranks) {
   std::vector<RankCores> cores;
-  for (const RankHost& rank : ranks) cores.push_back({rank.leader, rank.host.kernel, rank.host.cores});
+  for (const RankHost& rank : ranks)
+    cores.push_back({rank.leader, rank.host.kernel, rank.host.cores});
   return core_pools(cores);
 }
 

@@ -17,8 +17,8 @@ struct RankCores {
   std::vector<int> cores;  ///< numbers of the kernel's
 };
 
-/// Ranks that compute on the same cores: those of a node, and of other nodes where these are containers, or network
-/// namespaces, of one host and may use the same cores.
+/// Ranks that compute on the same cores: those of a node, and of other nodes where these are
+/// containers, or network namespaces, of one host and may use the same cores.
 struct CorePool {
   std::vector<int> ranks;  ///< rising
   int num_cores = 0;

@@ -25,8 +25,8 @@ void measure_inside(LinkProbe& probe, const GpuNeighbours& neighbours, ProbedNod
   }
 }
 
-/// From the first to each other one. A pair is as fast as its slower uplink, so the first one's is at least that of its
-/// fastest pair.
+/// From the first to each other one. A pair is as fast as its slower uplink, so the first one's is
+/// at least that of its fastest pair.
 std::vector<Link> measure_star(LinkProbe& probe, const std::vector<int>& first_ranks) {
   std::vector<Link> uplinks(first_ranks.size());
   for (std::size_t n = 1; n < first_ranks.size(); ++n) {
@@ -37,7 +37,8 @@ std::vector<Link> measure_star(LinkProbe& probe, const std::vector<int>& first_r
 }
 
 /// All links of the nodes; the uplinks of their hosts.
-std::vector<Link> measure_links(LinkProbe& probe, const GpuNeighbours& neighbours, std::vector<ProbedNode>& nodes) {
+std::vector<Link> measure_links(LinkProbe& probe, const GpuNeighbours& neighbours,
+                                std::vector<ProbedNode>& nodes) {
   for (ProbedNode& node : nodes) measure_inside(probe, neighbours, node);
   const std::vector<std::size_t> starts = host_starts(nodes);
   std::vector<int> first_ranks;
@@ -55,8 +56,9 @@ std::vector<Link> measure_links(LinkProbe& probe, const GpuNeighbours& neighbour
   return uplinks;
 }
 
-/// The rank that finds the peak rates of a kind of processor: the first of those that compute on one. It alone does, so
-/// that containers of one host do not disturb each other, and all nodes of the kind have the same rates.
+/// The rank that finds the peak rates of a kind of processor: the first of those that compute on
+/// one. It alone does, so that containers of one host do not disturb each other, and all nodes of
+/// the kind have the same rates.
 std::map<std::string, int> speakers_of_processors(const std::vector<ProbedNode>& nodes) {
   std::map<std::string, int> speakers;
   for (const ProbedNode& node : nodes) {
@@ -66,8 +68,8 @@ std::map<std::string, int> speakers_of_processors(const std::vector<ProbedNode>&
 }
 
 /// Peak rates of processors, and how one GPU of each node reaches its host; all other ranks sleep.
-void measure_devices(MPI_Comm world, Waiter& waiter, const ProbedGpu* own, const FindPeakRates& find_peak_rates,
-                     std::vector<ProbedNode>& nodes) {
+void measure_devices(MPI_Comm world, Waiter& waiter, const ProbedGpu* own,
+                     const FindPeakRates& find_peak_rates, std::vector<ProbedNode>& nodes) {
   constexpr std::array<const char*, 3> precisions = {"fp32", "bf16", "fp16"};
   constexpr std::size_t bandwidth = precisions.size(), link = bandwidth + 1, num_values = link + 2;
   const int rank = rank_in(world);
@@ -105,14 +107,15 @@ void ask_for_features(std::vector<ProbedNode>& nodes) {
   for (const ProbedNode& node : nodes) names.push_back(node.host.name);
   const std::map<std::string, std::string> features = slurm_features(names);
   for (ProbedNode& node : nodes) {
-    if (const auto found = features.find(node.host.name); found != features.end()) node.features = found->second;
+    if (const auto found = features.find(node.host.name); found != features.end())
+      node.features = found->second;
   }
 }
 
 }  // namespace
 
-Discovery discover_cluster(MPI_Comm world, Waiter& waiter, const ProbedGpu* own, const std::string& nvml,
-                           const FindPeakRates& find_peak_rates) {
+Discovery discover_cluster(MPI_Comm world, Waiter& waiter, const ProbedGpu* own,
+                           const std::string& nvml, const FindPeakRates& find_peak_rates) {
   Discovery discovery;
   discovery.ranks = find_rank_hosts(world, waiter, own);
   discovery.neighbours = find_gpu_neighbours(world, waiter, discovery.ranks, nvml);
@@ -136,7 +139,8 @@ Discovery discover_cluster(MPI_Comm world, Waiter& waiter, const ProbedGpu* own,
   for (const ProbedNode& node : nodes) {
     discovery.hosts.push_back(node.host);
     const bool is_shared_gpu = node.gpu && pool_of(pools, node).is_shared();
-    const std::vector<int> order = is_shared_gpu ? node.ranks : socket_by_socket(node.ranks, sockets);
+    const std::vector<int> order =
+        is_shared_gpu ? node.ranks : socket_by_socket(node.ranks, sockets);
     for (const int r : order) discovery.rank_of_device.emplace_back(r);
   }
   return discovery;

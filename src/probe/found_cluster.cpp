@@ -18,8 +18,9 @@ bool alike(const NodeGroup& a, const NodeGroup& b) {
          near(a.host_link.bandwidth, b.host_link.bandwidth);
 }
 
-/// The switches above a node, from the top: each but the first hangs below the one before it. Their links are not
-/// known, so they limit nothing, but who describes the cluster to a planner may add them.
+/// The switches above a node, from the top: each but the first hangs below the one before it. Their
+/// links are not known, so they limit nothing, but who describes the cluster to a planner may add
+/// them.
 void add_switches(Cluster& cluster, const std::vector<std::string>& names) {
   for (std::size_t i = 1; i < names.size(); ++i) {
     const bool known = std::any_of(cluster.switches.begin(), cluster.switches.end(),
@@ -31,11 +32,12 @@ void add_switches(Cluster& cluster, const std::vector<std::string>& names) {
 /// Ranks share the host's memory, also from several containers.
 DeviceKind kind_of(const ProbedNode& node, const CorePool& pool) {
   if (!node.gpu) {
-    return {device_kind_name(node.host.cpu_model), node.host.memory_bytes / static_cast<double>(pool.ranks.size()),
-            node.rates.flops, node.rates.memory_bandwidth};
+    return {device_kind_name(node.host.cpu_model),
+            node.host.memory_bytes / static_cast<double>(pool.ranks.size()), node.rates.flops,
+            node.rates.memory_bandwidth};
   }
-  return {device_kind_name(node.gpu->name), node.memory_bytes, peak_flops(*node.gpu), node.gpu->memory_bandwidth,
-          node.reserve_bytes};
+  return {device_kind_name(node.gpu->name), node.memory_bytes, peak_flops(*node.gpu),
+          node.gpu->memory_bandwidth, node.reserve_bytes};
 }
 
 /// The smallest memory counts of a kind that several hosts have.
@@ -56,7 +58,8 @@ struct Place {
   std::string switch_name;
 };
 
-void add_node(Cluster& cluster, const ProbedNode& node, const std::vector<CorePool>& pools, const Place& place) {
+void add_node(Cluster& cluster, const ProbedNode& node, const std::vector<CorePool>& pools,
+              const Place& place) {
   const CorePool& pool = pool_of(pools, node);
   const DeviceKind kind = kind_of(node, pool);
   add_kind(cluster, kind);
@@ -71,7 +74,8 @@ void add_node(Cluster& cluster, const ProbedNode& node, const std::vector<CorePo
   if (pool.is_shared()) {
     group.cores = pool.num_cores;
     group.core_seconds = node.core_seconds;
-    if (pool.ranks.size() > node.ranks.size()) group.core_pool = fmt::format("pool {}", &pool - pools.data());
+    if (pool.ranks.size() > node.ranks.size())
+      group.core_pool = fmt::format("pool {}", &pool - pools.data());
   }
   group.hosts = {node.host.name};
   if (!cluster.groups.empty() && alike(cluster.groups.back(), group)) {
@@ -102,10 +106,12 @@ Cluster found_cluster(const std::vector<ProbedNode>& nodes, const std::vector<Co
     Place place = {several_hosts, add_switches_above(cluster, host, several_hosts)};
     if (starts[h + 1] - starts[h] > 1) {
       // The name may be that of a switch that Slurm knows.
-      if (several_hosts) cluster.switches.push_back({"host " + host.name, host_uplinks[h], place.switch_name});
+      if (several_hosts)
+        cluster.switches.push_back({"host " + host.name, host_uplinks[h], place.switch_name});
       place = {true, several_hosts ? "host " + host.name : ""};
     }
-    for (std::size_t n = starts[h]; n < starts[h + 1]; ++n) add_node(cluster, nodes[n], pools, place);
+    for (std::size_t n = starts[h]; n < starts[h + 1]; ++n)
+      add_node(cluster, nodes[n], pools, place);
   }
   return cluster;
 }

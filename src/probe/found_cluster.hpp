@@ -8,9 +8,9 @@
 
 namespace pptrain {
 
-/// The cluster that these nodes are, measured as they are; not yet finished. A host that is several nodes is a switch,
-/// whose uplink is the host's.
-/// `host_uplinks`: of each host, as `host_starts` counts them.
+/// The cluster that these nodes are, measured as they are; not yet finished. A host that is several
+/// nodes is a switch, whose uplink is the host's. `host_uplinks`: of each host, as `host_starts`
+/// counts them.
 Cluster found_cluster(const std::vector<ProbedNode>& nodes, const std::vector<CorePool>& pools,
                       const std::vector<Link>& host_uplinks);
 

@@ -12,8 +12,9 @@ namespace pptrain {
 namespace {
 
 std::optional<GpuLink> link_to_peer(const GpuReport& own, const std::string& bus_id) {
-  const auto peer = std::find_if(own.peers.begin(), own.peers.end(),
-                                 [&](const VisiblePeer& visible) { return visible.bus_id == bus_id; });
+  const auto peer =
+      std::find_if(own.peers.begin(), own.peers.end(),
+                   [&](const VisiblePeer& visible) { return visible.bus_id == bus_id; });
   if (peer == own.peers.end()) return std::nullopt;
   switch (peer->access) {
     case PeerAccess::over_nvlink: return GpuLink::nvlink;
@@ -24,7 +25,8 @@ std::optional<GpuLink> link_to_peer(const GpuReport& own, const std::string& bus
 }
 
 /// The GPUs of other ranks that this one's GPU has a link to.
-std::map<int, GpuLink> own_neighbours(const std::vector<RankHost>& ranks, int own, const std::string& library) {
+std::map<int, GpuLink> own_neighbours(const std::vector<RankHost>& ranks, int own,
+                                      const std::string& library) {
   const Nvml nvml(library);
   const PciTree tree;
   if (!nvml.why_not().empty()) log_debug("links between GPUs without NVML: {}", nvml.why_not());
@@ -46,15 +48,17 @@ std::map<int, GpuLink> own_neighbours(const std::vector<RankHost>& ranks, int ow
 
 }  // namespace
 
-GpuNeighbours find_gpu_neighbours(MPI_Comm world, Waiter& waiter, const std::vector<RankHost>& ranks,
-                                  const std::string& nvml) {
-  if (std::none_of(ranks.begin(), ranks.end(), [](const RankHost& rank) { return rank.gpu.has_value(); })) {
+GpuNeighbours find_gpu_neighbours(MPI_Comm world, Waiter& waiter,
+                                  const std::vector<RankHost>& ranks, const std::string& nvml) {
+  if (std::none_of(ranks.begin(), ranks.end(),
+                   [](const RankHost& rank) { return rank.gpu.has_value(); })) {
     return GpuNeighbours(ranks.size());
   }
   nlohmann::json own = nlohmann::json::array();
   const int rank = rank_in(world);
   if (ranks[static_cast<std::size_t>(rank)].gpu) {
-    for (const auto& [other, link] : own_neighbours(ranks, rank, nvml)) own.push_back({other, static_cast<int>(link)});
+    for (const auto& [other, link] : own_neighbours(ranks, rank, nvml))
+      own.push_back({other, static_cast<int>(link)});
   }
   const nlohmann::json all = gather(world, own.dump(), waiter);
   GpuNeighbours neighbours;

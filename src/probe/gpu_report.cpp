@@ -43,7 +43,8 @@ std::string to_json(const GpuReport& report) {
                          {"numa_node", json_of(report.numa_node)},
                          {"numa_distance", json_of(report.numa_distance)},
                          {"peers", nlohmann::json::array()}};
-  for (const VisiblePeer& peer : report.peers) json["peers"].push_back({peer.bus_id, static_cast<int>(peer.access)});
+  for (const VisiblePeer& peer : report.peers)
+    json["peers"].push_back({peer.bus_id, static_cast<int>(peer.access)});
   return json.dump();
 }
 
@@ -63,7 +64,8 @@ GpuReport gpu_report_from_json(const std::string& text) {
   read(json.at("numa_node"), report.numa_node);
   read(json.at("numa_distance"), report.numa_distance);
   for (const auto& peer : json.at("peers")) {
-    report.peers.push_back({peer.at(0).get<std::string>(), static_cast<PeerAccess>(peer.at(1).get<int>())});
+    report.peers.push_back(
+        {peer.at(0).get<std::string>(), static_cast<PeerAccess>(peer.at(1).get<int>())});
   }
   return report;
 }

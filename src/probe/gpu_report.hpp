@@ -16,7 +16,8 @@ struct GpuReport {
   std::vector<VisiblePeer> peers;
 };
 
-/// Reports on the GPU of this number among those that the process sees; it is the thread's current one.
+/// Reports on the GPU of this number among those that the process sees; it is the thread's current
+/// one.
 GpuReport report_gpu(int ordinal);
 
 std::string to_json(const GpuReport& report);

@@ -43,14 +43,15 @@ HostReport report_host() {
 }
 
 std::string to_json(const HostReport& report) {
-  return nlohmann::json{{"name", report.name},
-                        {"kernel", report.kernel},
-                        {"cpu_model", report.cpu_model},
-                        {"cores", report.cores},
-                        {"sockets", report.sockets},
-                        {"socket", report.socket ? nlohmann::json(*report.socket) : nlohmann::json()},
-                        {"memory_bytes", report.memory_bytes},
-                        {"switches", report.switches}}
+  return nlohmann::json{
+      {"name", report.name},
+      {"kernel", report.kernel},
+      {"cpu_model", report.cpu_model},
+      {"cores", report.cores},
+      {"sockets", report.sockets},
+      {"socket", report.socket ? nlohmann::json(*report.socket) : nlohmann::json()},
+      {"memory_bytes", report.memory_bytes},
+      {"switches", report.switches}}
       .dump();
 }
 

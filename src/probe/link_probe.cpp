@@ -24,8 +24,9 @@ Link link_of(double small, double large) {
   return {static_cast<double>(large_bytes) / std::max(large - small, 1e-9), small};
 }
 
-/// Seconds of an all-gather of two devices in which each sends `bytes`: by the device's clock, several one behind
-/// another, so that what the host takes to start them does not count where it is ahead.
+/// Seconds of an all-gather of two devices in which each sends `bytes`: by the device's clock,
+/// several one behind another, so that what the host takes to start them does not count where it is
+/// ahead.
 double gather_seconds(Communicator& group, Arena& arena, Waiter& waiter, std::size_t bytes) {
   constexpr int rounds = 4;  // the first one connects
   constexpr int repetitions = 4;
@@ -63,14 +64,17 @@ double copy_seconds(Device& device, const Start& start) {
 
 }  // namespace
 
-LinkProbe::LinkProbe(MPI_Comm world, Waiter& waiter, const std::vector<RankHost>& ranks, const ProbedGpu* own)
+LinkProbe::LinkProbe(MPI_Comm world, Waiter& waiter, const std::vector<RankHost>& ranks,
+                     const ProbedGpu* own)
     : world_(world),
       waiter_(waiter),
       pair_waiter_(pair_timeout_seconds, pool_of(core_pools_of(ranks), rank_in(world)).core_use()),
       ranks_(ranks),
       own_(own),
       arena_(0, {}, own == nullptr ? host_device() : own->device) {
-  if (std::none_of(ranks.begin(), ranks.end(), [](const RankHost& rank) { return rank.gpu.has_value(); })) return;
+  if (std::none_of(ranks.begin(), ranks.end(),
+                   [](const RankHost& rank) { return rank.gpu.has_value(); }))
+    return;
   transport_ = std::make_unique<MpiTransport>(world);
   if (own == nullptr) return;
   staging_ = std::make_unique<Staging>(own->device);
@@ -89,14 +93,16 @@ Link LinkProbe::measure(int first, int second) {
   };
   if (transport_ == nullptr) measure();
   if (transport_ != nullptr) share_error(world_, waiter_, error_of(measure));
-  const std::vector<double> of_ranks = gather_to_all(world_, {link.bandwidth, link.latency}, waiter_);
+  const std::vector<double> of_ranks =
+      gather_to_all(world_, {link.bandwidth, link.latency}, waiter_);
   const auto at = 2 * static_cast<std::size_t>(first);
   return {of_ranks[at], of_ranks[at + 1]};
 }
 
 Link LinkProbe::measure_own(int first, int second) {
   const int rank = rank_in(world_);
-  const bool any_gpu = ranks_[static_cast<std::size_t>(first)].gpu || ranks_[static_cast<std::size_t>(second)].gpu;
+  const bool any_gpu =
+      ranks_[static_cast<std::size_t>(first)].gpu || ranks_[static_cast<std::size_t>(second)].gpu;
   if (!any_gpu) return measure_link(world_, rank, first, second);
   if (go_directly(first, second)) return measure_directly(first, second);
   return measure_staged(rank == first ? second : first, rank == first);
@@ -110,9 +116,10 @@ bool LinkProbe::go_directly(int first, int second) const {
 
 Link LinkProbe::measure_directly(int first, int second) {
   const std::string name = fmt::format("the link of ranks {} and {}", first, second);
-  auto host = std::make_unique<MpiCommunicator>(world_, std::vector<int>{first, second}, 0, name, staging_->blocks(),
-                                                pair_waiter_);
-  const std::unique_ptr<Communicator> group = own_->direct->make(std::move(host), name, pair_waiter_);
+  auto host = std::make_unique<MpiCommunicator>(world_, std::vector<int>{first, second}, 0, name,
+                                                staging_->blocks(), pair_waiter_);
+  const std::unique_ptr<Communicator> group =
+      own_->direct->make(std::move(host), name, pair_waiter_);
   const double small = gather_seconds(*group, arena_, pair_waiter_, small_bytes);
   return link_of(small, gather_seconds(*group, arena_, pair_waiter_, large_bytes));
 }
@@ -148,8 +155,10 @@ Link measure_host_link(Device& device) {
     const Buffer host(pinned, bytes);
     const Buffer block(arena, bytes);
     device.host_memory().fill(host.data(), 0, bytes);
-    const double up = copy_seconds(device, [&] { return device.start_upload(block.data(), host.data(), bytes); });
-    const double down = copy_seconds(device, [&] { return device.start_download(host.data(), block.data(), bytes); });
+    const double up =
+        copy_seconds(device, [&] { return device.start_upload(block.data(), host.data(), bytes); });
+    const double down = copy_seconds(
+        device, [&] { return device.start_download(host.data(), block.data(), bytes); });
     return std::max(up, down);
   };
   const double small = slower_seconds(small_bytes);

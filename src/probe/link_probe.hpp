@@ -13,17 +13,20 @@
 
 namespace pptrain {
 
-/// Measures links between the devices of two ranks, as groups of them will communicate: directly (NCCL) between GPUs of
-/// their own, by MPI by way of the host where one is shared or the host itself computes.
+/// Measures links between the devices of two ranks, as groups of them will communicate: directly
+/// (NCCL) between GPUs of their own, by MPI by way of the host where one is shared or the host
+/// itself computes.
 class LinkProbe {
  public:
-  /// `ranks` and `own`, null where this rank computes with the host, outlive it. Collective over `world`.
-  LinkProbe(MPI_Comm world, Waiter& waiter, const std::vector<RankHost>& ranks, const ProbedGpu* own);
+  /// `ranks` and `own`, null where this rank computes with the host, outlive it. Collective over
+  /// `world`.
+  LinkProbe(MPI_Comm world, Waiter& waiter, const std::vector<RankHost>& ranks,
+            const ProbedGpu* own);
   LinkProbe(const LinkProbe&) = delete;
   LinkProbe& operator=(const LinkProbe&) = delete;
 
-  /// Between two ranks while all others sleep, on all ranks. Throws `Error` (exit code 4) on all ranks where it fails.
-  /// Collective.
+  /// Between two ranks while all others sleep, on all ranks. Throws `Error` (exit code 4) on all
+  /// ranks where it fails. Collective.
   Link measure(int first, int second);
 
  private:
@@ -43,7 +46,8 @@ class LinkProbe {
   Arena arena_;
 };
 
-/// Between a device and memory of its host that it copies fastest from: the slower of the two directions.
+/// Between a device and memory of its host that it copies fastest from: the slower of the two
+/// directions.
 Link measure_host_link(Device& device);
 
 }  // namespace pptrain

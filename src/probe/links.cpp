@@ -48,7 +48,8 @@ double measure_shared_latency(Transport& transport, Waiter& waiter, bool starts,
   const RankId other(peer);
   char byte = 0;
   const auto exchange = [&](bool sends) {
-    const PendingPtr pending = sends ? transport.send(other, 0, &byte, 1) : transport.receive(other, 0, &byte, 1);
+    const PendingPtr pending =
+        sends ? transport.send(other, 0, &byte, 1) : transport.receive(other, 0, &byte, 1);
     waiter.wait(*pending, [] { return std::string("measuring a link"); });
   };
   std::vector<double> seconds;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int tag = 0;
 
-/// 25 MFLOP, about what a part of a small layer computes between two waits. Ranks that others keep from the core for a
-/// while wait differently from ranks that do nothing else.
+/// 25 MFLOP, about what a part of a small layer computes between two waits. Ranks that others keep
+/// from the core for a while wait differently from ranks that do nothing else.
 class Burst {
  public:
   Burst() : a_(arena_, rows, inner), b_(arena_, inner, columns), c_(arena_, rows, columns) {
@@ -19,7 +19,8 @@ class Burst {
     std::fill_n(b_.f32(), b_.size(), 0.25F);
   }
   void run() const {
-    for (int i = 0; i < products; ++i) host_gemm().multiply(Transpose::no, a_, Transpose::no, b_, c_);
+    for (int i = 0; i < products; ++i)
+      host_gemm().multiply(Transpose::no, a_, Transpose::no, b_, c_);
   }
 
  private:
@@ -53,7 +54,8 @@ class Exchange {
     for (std::size_t i = 0; i < count_; ++i) {
       pending.push_back(transport_.send(peer_, tag, sent_.data() + i * bytes_, bytes_));
     }
-    for (const PendingPtr& message : pending) waiter_.wait(*message, [] { return std::string("measuring messages"); });
+    for (const PendingPtr& message : pending)
+      waiter_.wait(*message, [] { return std::string("measuring messages"); });
   }
 
  private:
@@ -83,8 +85,10 @@ struct Samples {
 
 }  // namespace
 
-ExchangeSeconds measure_exchanges(Transport& transport, Waiter& waiter, int peer, ExchangeOver over) {
-  constexpr int passes = 4;  // one after another, so that all of them see what else happens on the machine
+ExchangeSeconds measure_exchanges(Transport& transport, Waiter& waiter, int peer,
+                                  ExchangeOver over) {
+  constexpr int passes = 4;  // one after another, so that all of them see what else happens on the
+                             // machine
   constexpr int rounds = 8;
   if (peer < 0) return {};
   const Burst burst;
@@ -126,7 +130,8 @@ MessageCosts message_costs(const std::vector<ExchangeSeconds>& ranks) {
   constexpr double more_bytes = ExchangeSeconds::large_bytes - ExchangeSeconds::short_bytes;
   constexpr double shortest = 1e-9;
   const double copy = std::max(shortest, mean.large - mean.many) / (k * more_bytes);  // of a byte
-  const double both = std::max(shortest, mean.many - mean.one) / (k - 1.0);           // a message with its copy
+  const double both = std::max(shortest, mean.many - mean.one) / (k - 1.0);  // a message with its
+                                                                             // copy
   const double message = std::max(0.0, both - copy * ExchangeSeconds::short_bytes);
   return {{message, std::max(0.0, mean.one - both)}, 1.0 / copy};
 }

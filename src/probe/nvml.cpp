@@ -10,7 +10,8 @@ namespace {
 constexpr int success = 0;
 constexpr int p2p_nvlink = 2;              // nvmlGpuP2PCapsIndex_t
 constexpr int p2p_ok = 0;                  // nvmlGpuP2PStatus_t
-constexpr int most_of_pcie_switches = 20;  // nvmlGpuTopologyLevel_t: NVML_TOPOLOGY_MULTIPLE, below any host bridge
+constexpr int most_of_pcie_switches = 20;  // nvmlGpuTopologyLevel_t: NVML_TOPOLOGY_MULTIPLE, below
+                                           // any host bridge
 
 }  // namespace
 
@@ -28,7 +29,8 @@ struct Nvml::Functions {
   std::string load() {
     std::string missing;
     const auto find = [&](auto& function, const char* name) {
-      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
       if (function == nullptr && missing.empty()) missing = name;
     };
     find(init, "nvmlInit_v2");
@@ -66,13 +68,15 @@ Nvml::~Nvml() {
   dlclose(functions_->library);
 }
 
-std::optional<GpuLink> Nvml::link(const std::string& bus_id, const std::string& other_bus_id) const {
+std::optional<GpuLink> Nvml::link(const std::string& bus_id,
+                                  const std::string& other_bus_id) const {
   if (!why_not_.empty()) return std::nullopt;
   const Functions::Device one = functions_->device(bus_id);
   const Functions::Device other = functions_->device(other_bus_id);
   if (one == nullptr || other == nullptr) return std::nullopt;
   int status = -1;
-  if (functions_->p2p_status(one, other, p2p_nvlink, &status) == success && status == p2p_ok) return GpuLink::nvlink;
+  if (functions_->p2p_status(one, other, p2p_nvlink, &status) == success && status == p2p_ok)
+    return GpuLink::nvlink;
   int level = -1;
   if (functions_->common_ancestor(one, other, &level) != success) return std::nullopt;
   return level <= most_of_pcie_switches ? GpuLink::pcie : GpuLink::through_host;

@@ -8,8 +8,9 @@
 
 namespace pptrain {
 
-/// NVIDIA's management library, which comes with the driver and is loaded when asked for: pptrain is not linked with
-/// it. It knows all GPUs of the host, also those that a launcher hides from the process.
+/// NVIDIA's management library, which comes with the driver and is loaded when asked for: pptrain
+/// is not linked with it. It knows all GPUs of the host, also those that a launcher hides from the
+/// process.
 class Nvml {
  public:
   static constexpr const char* usual_name = "libnvidia-ml.so.1";

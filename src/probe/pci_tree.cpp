@@ -15,13 +15,15 @@ using Bitmap = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
 Bitmap nodes_of_thread(hwloc_topology_t topology) {
   const Bitmap cores(hwloc_bitmap_alloc(), hwloc_bitmap_free);
   Bitmap nodes(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  if (hwloc_get_cpubind(topology, cores.get(), HWLOC_CPUBIND_THREAD) != 0) hwloc_bitmap_fill(cores.get());
+  if (hwloc_get_cpubind(topology, cores.get(), HWLOC_CPUBIND_THREAD) != 0)
+    hwloc_bitmap_fill(cores.get());
   hwloc_cpuset_to_nodeset(topology, cores.get(), nodes.get());
   return nodes;
 }
 
 bool is_below_host_bridge(hwloc_obj_t object) {
-  return object->type == HWLOC_OBJ_BRIDGE && object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI;
+  return object->type == HWLOC_OBJ_BRIDGE &&
+         object->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_PCI;
 }
 
 }  // namespace
@@ -53,8 +55,8 @@ std::optional<double> PciTree::numa_distance(const std::string& bus_id) const {
   if (!node) return std::nullopt;
   unsigned count = 1;
   hwloc_distances_s* distances = nullptr;
-  if (hwloc_distances_get_by_type(topology_, HWLOC_OBJ_NUMANODE, &count, &distances, HWLOC_DISTANCES_KIND_MEANS_LATENCY,
-                                  0) != 0 ||
+  if (hwloc_distances_get_by_type(topology_, HWLOC_OBJ_NUMANODE, &count, &distances,
+                                  HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) != 0 ||
       count == 0) {
     return std::nullopt;
   }
@@ -72,7 +74,8 @@ std::optional<double> PciTree::numa_distance(const std::string& bus_id) const {
   return least;
 }
 
-std::optional<GpuLink> PciTree::link(const std::string& bus_id, const std::string& other_bus_id) const {
+std::optional<GpuLink> PciTree::link(const std::string& bus_id,
+                                     const std::string& other_bus_id) const {
   const hwloc_obj_t one = find(bus_id);
   hwloc_obj_t other = find(other_bus_id);
   if (one == nullptr || other == nullptr) return std::nullopt;

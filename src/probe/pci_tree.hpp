@@ -20,8 +20,8 @@ class PciTree {
 
   /// The number of the NUMA node nearest to the device on this bus.
   std::optional<int> numa_node(const std::string& bus_id) const;
-  /// How far that node is from the nearest one on which this thread may run, in the firmware's units: 10 within a
-  /// node.
+  /// How far that node is from the nearest one on which this thread may run, in the firmware's
+  /// units: 10 within a node.
   std::optional<double> numa_distance(const std::string& bus_id) const;
   /// What lies between two devices as far as bridges tell, which is all but NVLink.
   std::optional<GpuLink> link(const std::string& bus_id, const std::string& other_bus_id) const;

@@ -40,7 +40,8 @@ double best_rate(DType type, std::size_t n, std::size_t terms) {
   const Tensor b(arena, terms, n, type);
   const Tensor c(arena, n, n, type);
   // All bytes are alike, so that every element is about 0.75, in fp32 and in bf16.
-  for (const Tensor* operand : {&a, &b}) std::memset(operand->matrix().data, 0x3f, operand->bytes());
+  for (const Tensor* operand : {&a, &b})
+    std::memset(operand->matrix().data, 0x3f, operand->bytes());
   return 2.0 * static_cast<double>(n * n * terms) /
          least_seconds([&] { host_gemm().multiply(Transpose::no, a, Transpose::no, b, c); });
 }
@@ -49,7 +50,8 @@ double best_rate(DType type, std::size_t n, std::size_t terms) {
 double best_rate(DType type) {
   double best = 0.0;
   for (const std::size_t n : {512, 1024}) {
-    for (const std::size_t terms : {256, 512, 1024}) best = std::max(best, best_rate(type, n, terms));
+    for (const std::size_t terms : {256, 512, 1024})
+      best = std::max(best, best_rate(type, n, terms));
   }
   return best;
 }
@@ -67,12 +69,17 @@ double best_bandwidth() {
 }  // namespace
 
 PeakRates measure_peak_rates() {
-  const auto rounded = [](double rate) { return std::strtod(fmt::format("{:.2e}", rate).c_str(), nullptr); };
+  const auto rounded = [](double rate) {
+    return std::strtod(fmt::format("{:.2e}", rate).c_str(), nullptr);
+  };
   const double fp32 = rounded(best_rate(DType::f32));
-  const double bf16 = kernels::onednn_has_bf16() ? std::max(fp32, rounded(best_rate(DType::bf16))) : fp32;
+  const double bf16 =
+      kernels::onednn_has_bf16() ? std::max(fp32, rounded(best_rate(DType::bf16))) : fp32;
   return {{{"fp32", fp32}, {"bf16", bf16}, {"fp16", fp32}}, rounded(best_bandwidth())};
 }
 
-std::string peak_rates_key() { return fmt::format("{}; {}", Topology().processor(), host_gemm().name()); }
+std::string peak_rates_key() {
+  return fmt::format("{}; {}", Topology().processor(), host_gemm().name());
+}
 
 }  // namespace pptrain

@@ -8,7 +8,9 @@
 namespace pptrain {
 namespace {
 
-const RankHost& host_of(const std::vector<RankHost>& ranks, int rank) { return ranks[static_cast<std::size_t>(rank)]; }
+const RankHost& host_of(const std::vector<RankHost>& ranks, int rank) {
+  return ranks[static_cast<std::size_t>(rank)];
+}
 
 bool alike(const std::optional<GpuReport>& gpu, const std::optional<GpuInfo>& other) {
   return gpu ? other && gpu->info.name == other->name : !other;
@@ -26,11 +28,12 @@ ProbedNode& node_of(std::vector<ProbedNode>& nodes, const RankHost& rank) {
 }
 
 int num_sharers(const std::vector<RankHost>& ranks, const RankHost& of) {
-  return static_cast<int>(
-      std::count_if(ranks.begin(), ranks.end(), [&](const RankHost& rank) { return rank.shares_gpu(of); }));
+  return static_cast<int>(std::count_if(ranks.begin(), ranks.end(),
+                                        [&](const RankHost& rank) { return rank.shares_gpu(of); }));
 }
 
-/// Ranks whose GPU nobody before them has come first: as many as there are GPUs work beside each other undisturbed.
+/// Ranks whose GPU nobody before them has come first: as many as there are GPUs work beside each
+/// other undisturbed.
 void put_first_users_first(const std::vector<RankHost>& ranks, std::vector<int>& of_node) {
   std::map<std::string, int> users;
   std::map<int, int> turn;
@@ -42,7 +45,8 @@ void put_first_users_first(const std::vector<RankHost>& ranks, std::vector<int>&
 
 std::vector<ProbedNode> probed_nodes(const std::vector<RankHost>& ranks) {
   std::vector<ProbedNode> nodes;
-  for (int r = 0; r < static_cast<int>(ranks.size()); ++r) node_of(nodes, host_of(ranks, r)).ranks.push_back(r);
+  for (int r = 0; r < static_cast<int>(ranks.size()); ++r)
+    node_of(nodes, host_of(ranks, r)).ranks.push_back(r);
   std::stable_sort(nodes.begin(), nodes.end(),
                    [](const ProbedNode& a, const ProbedNode& b) { return a.leader < b.leader; });
   for (ProbedNode& node : nodes) {
@@ -70,7 +74,8 @@ std::vector<std::size_t> host_starts(const std::vector<ProbedNode>& nodes) {
   return starts;
 }
 
-std::vector<CorePool> device_pools(const std::vector<RankHost>& ranks, const std::vector<ProbedNode>& nodes) {
+std::vector<CorePool> device_pools(const std::vector<RankHost>& ranks,
+                                   const std::vector<ProbedNode>& nodes) {
   std::map<std::string, int> number_of_gpu;
   std::vector<RankCores> cores(ranks.size());
   for (const ProbedNode& node : nodes) {
@@ -93,7 +98,8 @@ const CorePool& pool_of(const std::vector<CorePool>& pools, const ProbedNode& no
 }
 
 double usable_bytes(const GpuInfo& gpu) {
-  // NCCL takes 4 MiB (NCCL_BUFFSIZE) for each channel and peer, up to 32 channels; cuBLASLt's workspace has 32 MiB.
+  // NCCL takes 4 MiB (NCCL_BUFFSIZE) for each channel and peer, up to 32 channels; cuBLASLt's
+  // workspace has 32 MiB.
   constexpr double most_reserved = 1073741824.0;
   constexpr double largest_part = 1.0 / 16.0;
   constexpr double step = 64.0 * 1048576.0;  // so that two runs find the same
@@ -101,7 +107,8 @@ double usable_bytes(const GpuInfo& gpu) {
   return std::max(step, std::floor((gpu.free_bytes - reserved) / step) * step);
 }
 
-std::vector<std::pair<int, int>> different_pairs(const ProbedNode& node, const GpuNeighbours& neighbours) {
+std::vector<std::pair<int, int>> different_pairs(const ProbedNode& node,
+                                                 const GpuNeighbours& neighbours) {
   std::vector<std::pair<int, int>> pairs;
   if (!node.gpu) {
     if (node.ranks.size() > 1) pairs.emplace_back(node.ranks[0], node.ranks[1]);

@@ -12,8 +12,8 @@
 
 namespace pptrain {
 
-/// The ranks of a host that compute with one kind of device: a node of the cluster. A host with several kinds is
-/// several nodes.
+/// The ranks of a host that compute with one kind of device: a node of the cluster. A host with
+/// several kinds is several nodes.
 struct ProbedNode {
   HostReport host;
   std::optional<GpuInfo> gpu;  ///< of the first rank; nothing: they compute with the host
@@ -36,15 +36,17 @@ std::vector<ProbedNode> probed_nodes(const std::vector<RankHost>& ranks);
 std::vector<std::size_t> host_starts(const std::vector<ProbedNode>& nodes);
 
 /// Who computes on what is shared: cores as `core_pools_of` says, GPUs alike.
-std::vector<CorePool> device_pools(const std::vector<RankHost>& ranks, const std::vector<ProbedNode>& nodes);
+std::vector<CorePool> device_pools(const std::vector<RankHost>& ranks,
+                                   const std::vector<ProbedNode>& nodes);
 
 const CorePool& pool_of(const std::vector<CorePool>& pools, const ProbedNode& node);
 
-/// Bytes of a GPU that all its ranks together may fill: what is free beside their contexts, less what NCCL, cuBLASLt
-/// and the modules of kernels take later.
+/// Bytes of a GPU that all its ranks together may fill: what is free beside their contexts, less
+/// what NCCL, cuBLASLt and the modules of kernels take later.
 double usable_bytes(const GpuInfo& gpu);
 
 /// One pair of ranks for each way in which two of a node's devices reach each other.
-std::vector<std::pair<int, int>> different_pairs(const ProbedNode& node, const GpuNeighbours& neighbours);
+std::vector<std::pair<int, int>> different_pairs(const ProbedNode& node,
+                                                 const GpuNeighbours& neighbours);
 
 }  // namespace pptrain

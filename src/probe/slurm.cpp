@@ -35,7 +35,8 @@ std::string output_of(const std::string& command) {
   if (pipe == nullptr) return "";
   std::string text;
   std::array<char, 4096> buffer = {};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe)) text.append(buffer.data(), count);
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    text.append(buffer.data(), count);
   return pclose(pipe) == 0 ? text : "";
 }
 
@@ -55,11 +56,13 @@ SlurmPlace slurm_place() {
 
 std::map<std::string, std::string> slurm_features(const std::vector<std::string>& nodes) {
   std::map<std::string, std::string> features;
-  if (variable("SLURM_JOB_ID").empty() || !std::all_of(nodes.begin(), nodes.end(), is_plain)) return features;
+  if (variable("SLURM_JOB_ID").empty() || !std::all_of(nodes.begin(), nodes.end(), is_plain))
+    return features;
   std::string list;
   for (const std::string& node : nodes) list += (list.empty() ? "" : ",") + node;
   // A line for each node: "NodeName=n17 Arch=x86_64 ... ActiveFeatures=skylake,ib Gres=(null) ...".
-  std::istringstream lines(output_of("timeout 10 scontrol --oneliner show node " + list + " 2>/dev/null"));
+  std::istringstream lines(
+      output_of("timeout 10 scontrol --oneliner show node " + list + " 2>/dev/null"));
   for (std::string line; std::getline(lines, line);) {
     std::string node;
     for (const std::string& word : split(line, ' ')) {

@@ -11,7 +11,8 @@ using Bitmap = std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)>;
 /// What the process may run on; anything where the system does not tell.
 Bitmap bound_to(hwloc_topology_t topology) {
   Bitmap bound(hwloc_bitmap_alloc(), hwloc_bitmap_free);
-  if (hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_PROCESS) != 0) hwloc_bitmap_fill(bound.get());
+  if (hwloc_get_cpubind(topology, bound.get(), HWLOC_CPUBIND_PROCESS) != 0)
+    hwloc_bitmap_fill(bound.get());
   return bound;
 }
 
@@ -26,7 +27,8 @@ Topology::~Topology() { hwloc_topology_destroy(topology_); }
 
 std::vector<hwloc_obj_t> Topology::objects(hwloc_obj_type_t type) const {
   std::vector<hwloc_obj_t> all;
-  for (hwloc_obj_t object = nullptr; (object = hwloc_get_next_obj_by_type(topology_, type, object)) != nullptr;) {
+  for (hwloc_obj_t object = nullptr;
+       (object = hwloc_get_next_obj_by_type(topology_, type, object)) != nullptr;) {
     all.push_back(object);
   }
   return all;
@@ -44,14 +46,17 @@ std::vector<int> Topology::allowed_cores() const {
   return cores;
 }
 
-int Topology::num_sockets() const { return std::max(1, static_cast<int>(objects(HWLOC_OBJ_PACKAGE).size())); }
+int Topology::num_sockets() const {
+  return std::max(1, static_cast<int>(objects(HWLOC_OBJ_PACKAGE).size()));
+}
 
 std::optional<int> Topology::own_socket() const {
   const std::vector<hwloc_obj_t> sockets = objects(HWLOC_OBJ_PACKAGE);
   if (sockets.size() < 2) return std::nullopt;
   const Bitmap bound = bound_to(topology_);
   for (const hwloc_obj_t socket : sockets) {
-    if (hwloc_bitmap_isincluded(bound.get(), socket->cpuset) != 0) return static_cast<int>(socket->logical_index);
+    if (hwloc_bitmap_isincluded(bound.get(), socket->cpuset) != 0)
+      return static_cast<int>(socket->logical_index);
   }
   return std::nullopt;
 }

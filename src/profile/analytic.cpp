@@ -17,8 +17,9 @@ namespace pptrain {
 std::vector<const DeviceKind*> used_kinds(const Cluster& cluster) {
   std::vector<const DeviceKind*> kinds;
   for (const DeviceKind& kind : cluster.device_kinds) {
-    const bool used = std::any_of(cluster.groups.begin(), cluster.groups.end(),
-                                  [&](const NodeGroup& group) { return group.device_kind == kind.name; });
+    const bool used =
+        std::any_of(cluster.groups.begin(), cluster.groups.end(),
+                    [&](const NodeGroup& group) { return group.device_kind == kind.name; });
     if (used) kinds.push_back(&kind);
   }
   return kinds;
@@ -36,7 +37,8 @@ BytesPerParameter bytes_per_parameter(const Config& config) {
   return bytes_per_parameter(config, build_model(config.model, config.training, config.source));
 }
 
-BytesPerParameter bytes_per_parameter(const RuntimeTraits& runtime, Precision precision, double state) {
+BytesPerParameter bytes_per_parameter(const RuntimeTraits& runtime, Precision precision,
+                                      double state) {
   if (!runtime.own && !runtime.wide_traffic && precision != Precision::fp32) {
     return {2.0, precision == Precision::fp16 ? runtime.fp16_gradients : runtime.wide_gradients,
             runtime.wide_weight + state};
@@ -52,7 +54,8 @@ BytesPerParameter bytes_per_parameter(const Config& config, const Model& model) 
 namespace {
 
 /// Seconds of the gradient norm and the optimizer's step over a layer, on one of `degree` members.
-double update_seconds(const OptimizerConfig& optimizer, const Layer& layer, const Roofline& roofline, int degree) {
+double update_seconds(const OptimizerConfig& optimizer, const Layer& layer,
+                      const Roofline& roofline, int degree) {
   constexpr double norm_flop = 2.0, norm_bytes = 4.0;  // per element
   double seconds = 0.0;
   for (const ParameterSpec& parameter : layer.parameters) {
@@ -65,8 +68,10 @@ double update_seconds(const OptimizerConfig& optimizer, const Layer& layer, cons
   return seconds;
 }
 
-/// What is known of the collectives of other runtimes, which NCCL executes; pptrain's are those of docs/cost.md.
-Communication communication_of(const RuntimeTraits& runtime, const std::vector<const DeviceKind*>& kinds,
+/// What is known of the collectives of other runtimes, which NCCL executes; pptrain's are those of
+/// docs/cost.md.
+Communication communication_of(const RuntimeTraits& runtime,
+                               const std::vector<const DeviceKind*>& kinds,
                                const KernelConstants& constants) {
   Communication made;
   if (runtime.own) return made;
@@ -80,28 +85,33 @@ Communication communication_of(const RuntimeTraits& runtime, const std::vector<c
   if (runtime.blocking_sends) made.blocking_bandwidth = constants.at("blocking");
   for (const DeviceKind* kind : kinds) {
     const GpuKind* gpu = gpu_kind(kind->name);
-    if (gpu != nullptr && gpu->link_neighbours > 0) made.link_neighbours[kind->name] = gpu->link_neighbours;
+    if (gpu != nullptr && gpu->link_neighbours > 0)
+      made.link_neighbours[kind->name] = gpu->link_neighbours;
   }
   return made;
 }
 
-/// The source of the dimensions of the configuration's model: a publication, or the configuration itself.
+/// The source of the dimensions of the configuration's model: a publication, or the configuration
+/// itself.
 std::string dimensions_of(const Config& config) {
   return config.model.published ? published_model(config.model.name)->source : "the configuration";
 }
 
 /// The degrees that are computed: those of the model, or the one of them that is asked for.
-std::vector<int> computed_degrees(const Config& config, const Cluster& cluster, const Model& model) {
+std::vector<int> computed_degrees(const Config& config, const Cluster& cluster,
+                                  const Model& model) {
   std::vector<int> degrees = model.tensor_parallel_degrees();
   std::erase_if(degrees, [&](int degree) { return degree > cluster.num_devices(); });
   const AutoInt wanted = config.parallelism.tensor;
-  if (!wanted || std::find(degrees.begin(), degrees.end(), *wanted) == degrees.end()) return degrees;
+  if (!wanted || std::find(degrees.begin(), degrees.end(), *wanted) == degrees.end())
+    return degrees;
   std::erase_if(degrees, [&](int degree) { return degree != 1 && degree != *wanted; });
   return degrees;
 }
 
-/// Part of the seconds of F in which a layer computes what selective recomputation does not keep: attention, or, where
-/// a runtime `keeps_products`, every other product and all but products and attention.
+/// Part of the seconds of F in which a layer computes what selective recomputation does not keep:
+/// attention, or, where a runtime `keeps_products`, every other product and all but products and
+/// attention.
 double selective_part(const Work& work, const Roofline& roofline, bool keeps_products) {
   Work again;
   int products = 0;
@@ -117,7 +127,8 @@ double selective_part(const Work& work, const Roofline& roofline, bool keeps_pro
 /// Layers of one model in one runtime.
 class LayerProfiles {
  public:
-  LayerProfiles(const Config& config, const Model& model, const Cluster& cluster, const KernelConstants& constants)
+  LayerProfiles(const Config& config, const Model& model, const Cluster& cluster,
+                const KernelConstants& constants)
       : config_(config),
         model_(model),
         runtime_(runtime_of(config)),
@@ -125,11 +136,12 @@ class LayerProfiles {
     const auto largest = static_cast<double>(config.planned_batch_size());
     const std::vector<int> degrees = computed_degrees(config, cluster, model);
     for (const DeviceKind* kind : used_kinds(cluster)) {
-      const Roofline roofline = roofline_of(*kind, config.training.precision, config.cluster.file, runtime_, constants);
+      const Roofline roofline =
+          roofline_of(*kind, config.training.precision, config.cluster.file, runtime_, constants);
       for (const int degree : degrees) {
-        rows_.emplace_back(
-            *kind, roofline, degree, largest,
-            ContextExchange(cluster, *kind, degree, config.parallelism.context, communication_, runtime_.hides_ring));
+        rows_.emplace_back(*kind, roofline, degree, largest,
+                           ContextExchange(cluster, *kind, degree, config.parallelism.context,
+                                           communication_, runtime_.hides_ring));
       }
     }
   }
@@ -147,7 +159,8 @@ class LayerProfiles {
           rounded(update_seconds(config_.optimizer, layer, computed.roofline(), computed.degree()));
     }
     if (made.repeated && !rows_.empty()) {
-      made.selective_part = selective_part(layer.work, rows_.front().roofline(), runtime_.keeps_products);
+      made.selective_part =
+          selective_part(layer.work, rows_.front().roofline(), runtime_.keeps_products);
     }
     for (ProfileRow& row : made.rows) row.bytes = sizes.bytes(row.tensor_parallel, row.samples);
     return made;
@@ -163,7 +176,8 @@ class LayerProfiles {
 
 }  // namespace
 
-Profile analytic_profile(const Config& config, const Cluster& cluster, const KernelConstants& constants) {
+Profile analytic_profile(const Config& config, const Cluster& cluster,
+                         const KernelConstants& constants) {
   return analytic_profile(config, build_model_of(config), cluster, constants);
 }
 
@@ -172,8 +186,9 @@ Profile analytic_profile(const Config& config, const Model& model, const Cluster
   LayerProfiles layers(config, model, cluster, constants);
   Profile profile;
   profile.model = model.name;
-  profile.source = fmt::format("roofline (docs/profiles.md) at the rates of the cluster \"{}\"; dimensions: {}",
-                               cluster.name, dimensions_of(config));
+  profile.source =
+      fmt::format("roofline (docs/profiles.md) at the rates of the cluster \"{}\"; dimensions: {}",
+                  cluster.name, dimensions_of(config));
   profile.bytes_per_parameter = bytes_per_parameter(config, model);
   profile.axes = axes_of(model);
   const RuntimeTraits runtime = runtime_of(config);

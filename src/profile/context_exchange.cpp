@@ -8,15 +8,18 @@
 namespace pptrain {
 namespace {
 
-/// The link over which a ring of replicas on nodes of this group passes slices. A ring that leaves a node crosses its
-/// uplink once, beside those of the other members of the tensor-parallel groups there.
-Link ring_link(const NodeGroup& group, int degree, std::int64_t replicas, const Communication& communication) {
+/// The link over which a ring of replicas on nodes of this group passes slices. A ring that leaves
+/// a node crosses its uplink once, beside those of the other members of the tensor-parallel groups
+/// there.
+Link ring_link(const NodeGroup& group, int degree, std::int64_t replicas,
+               const Communication& communication) {
   Link link = group.link;
-  link.bandwidth *=
-      communication.link_share * reached_links(communication, group.device_kind, static_cast<double>(replicas));
+  link.bandwidth *= communication.link_share *
+                    reached_links(communication, group.device_kind, static_cast<double>(replicas));
   if (replicas * degree <= group.num_devices || group.uplink.bandwidth <= 0.0) return link;
   const double rings = std::min(degree, group.num_devices);
-  link.bandwidth = std::min(link.bandwidth, communication.uplink_share * group.uplink.bandwidth / rings);
+  link.bandwidth =
+      std::min(link.bandwidth, communication.uplink_share * group.uplink.bandwidth / rings);
   link.latency = std::max(link.latency, group.uplink.latency);
   return link;
 }
@@ -32,8 +35,9 @@ std::vector<Kernel> attention_of(const std::vector<Kernel>& pass) {
 
 }  // namespace
 
-ContextExchange::ContextExchange(const Cluster& cluster, const DeviceKind& kind, int degree, std::int64_t replicas,
-                                 const Communication& communication, bool hides)
+ContextExchange::ContextExchange(const Cluster& cluster, const DeviceKind& kind, int degree,
+                                 std::int64_t replicas, const Communication& communication,
+                                 bool hides)
     : replicas_(replicas), degree_(degree), hides_(hides), communication_(communication) {
   link_.bandwidth = std::numeric_limits<double>::infinity();
   for (const NodeGroup& group : cluster.groups) {
@@ -43,7 +47,8 @@ ContextExchange::ContextExchange(const Cluster& cluster, const DeviceKind& kind,
   }
 }
 
-LayerSeconds ContextExchange::seconds(const Work& work, const Roofline& roofline, double samples) const {
+LayerSeconds ContextExchange::seconds(const Work& work, const Roofline& roofline,
+                                      double samples) const {
   if (replicas_ == 1) return {};
   const Work attention = {attention_of(work.forward), attention_of(work.backward_input), {}};
   if (attention.forward.empty()) return {};
@@ -55,7 +60,8 @@ LayerSeconds ContextExchange::seconds(const Work& work, const Roofline& roofline
     forward += ring_gather_seconds(communication_, n, bytes, link_.bandwidth, link_.latency);
   }
   const LayerSeconds beside = roofline_seconds(attention, roofline, degree_, samples / n);
-  const double hidden = hides_ ? (n - 1.0) / n : 0.0;  // nothing comes beside the first slice, a replica's own
+  const double hidden = hides_ ? (n - 1.0) / n : 0.0;  // nothing comes beside the first slice, a
+                                                       // replica's own
   return {std::max(0.0, forward - hidden * beside.forward),
           std::max(0.0, 2.0 * forward - hidden * beside.backward_input), 0.0};
 }

@@ -14,8 +14,8 @@ namespace {
 /// Scales the rows of a known kind to a missing one.
 class KindFiller {
  public:
-  KindFiller(Profile& profile, const DeviceKind& known, const DeviceKind& missing, Precision precision,
-             const std::string& source)
+  KindFiller(Profile& profile, const DeviceKind& known, const DeviceKind& missing,
+             Precision precision, const std::string& source)
       : profile_(profile),
         known_(known.name),
         missing_(missing.name),
@@ -34,9 +34,10 @@ class KindFiller {
       }
       rows.insert(rows.end(), added.begin(), added.end());
     }
-    return fmt::format("{}: the seconds of {} times {}", missing_, known_,
-                       model_ ? "the ratio of their roofline times, layer by layer"
-                              : fmt::format("{:.3g}, the ratio of their peak FLOP rates", flop_ratio()));
+    return fmt::format(
+        "{}: the seconds of {} times {}", missing_, known_,
+        model_ ? "the ratio of their roofline times, layer by layer"
+               : fmt::format("{:.3g}, the ratio of their peak FLOP rates", flop_ratio()));
   }
 
  private:
@@ -49,20 +50,24 @@ class KindFiller {
     take_published(*published_model(profile_.model), config.training);
     config.training.precision = precision;
     Model model = build_model(config.model, config.training, profile_.model);
-    const bool same =
-        std::equal(model.layers.begin(), model.layers.end(), profile_.layers.begin(), profile_.layers.end(),
-                   [](const Layer& a, const ProfileLayer& b) { return a.name == b.name; });
+    const bool same = std::equal(
+        model.layers.begin(), model.layers.end(), profile_.layers.begin(), profile_.layers.end(),
+        [](const Layer& a, const ProfileLayer& b) { return a.name == b.name; });
     return same ? std::optional(std::move(model)) : std::nullopt;
   }
 
-  double flop_ratio() const { return known_roofline_.flop_per_second / missing_roofline_.flop_per_second; }
+  double flop_ratio() const {
+    return known_roofline_.flop_per_second / missing_roofline_.flop_per_second;
+  }
 
   ProfileRow scaled(const ProfileRow& row, std::size_t layer) const {
     LayerSeconds ratio = {flop_ratio(), flop_ratio(), flop_ratio()};
     if (model_) {
       const Work& work = model_->layers[layer].work;
-      const LayerSeconds from = roofline_seconds(work, known_roofline_, row.tensor_parallel, row.samples);
-      const LayerSeconds to = roofline_seconds(work, missing_roofline_, row.tensor_parallel, row.samples);
+      const LayerSeconds from =
+          roofline_seconds(work, known_roofline_, row.tensor_parallel, row.samples);
+      const LayerSeconds to =
+          roofline_seconds(work, missing_roofline_, row.tensor_parallel, row.samples);
       const auto scale = [](double numerator, double denominator, double otherwise) {
         return denominator > 0.0 ? numerator / denominator : otherwise;
       };
@@ -88,8 +93,8 @@ class KindFiller {
 
 }  // namespace
 
-std::vector<std::string> fill_missing_kinds(Profile& profile, const Cluster& cluster, Precision precision,
-                                            const std::string& source) {
+std::vector<std::string> fill_missing_kinds(Profile& profile, const Cluster& cluster,
+                                            Precision precision, const std::string& source) {
   const DeviceKind* known = nullptr;
   for (const DeviceKind& kind : cluster.device_kinds) {
     if (known == nullptr && profile.has_degree(kind.name, 1)) known = &kind;
@@ -98,9 +103,10 @@ std::vector<std::string> fill_missing_kinds(Profile& profile, const Cluster& clu
   for (const DeviceKind* kind : used_kinds(cluster)) {
     if (profile.has_degree(kind->name, 1)) continue;
     if (known == nullptr) {
-      throw_bad_input({source, "no device kind of the cluster is in the profile",
-                       fmt::format("the rows of \"{}\" cannot be scaled from another kind", kind->name),
-                       "add a [[device]] for a kind of the profile, used or not, with its rates"});
+      throw_bad_input(
+          {source, "no device kind of the cluster is in the profile",
+           fmt::format("the rows of \"{}\" cannot be scaled from another kind", kind->name),
+           "add a [[device]] for a kind of the profile, used or not, with its rates"});
     }
     notes.push_back(KindFiller(profile, *known, *kind, precision, source).fill());
   }

@@ -15,11 +15,11 @@ namespace pptrain {
 Profile named_profile(const Config& config) {
   Profile profile = read_profile(config.profile.file);
   if (config.places.contains("model.name") && config.model.name != profile.model) {
-    throw_bad_input(
-        {config.where("model.name"),
-         fmt::format("name = \"{}\", but {} is of \"{}\"", config.model.name, config.profile.file, profile.model),
-         "a planning job takes the model from its profile",
-         fmt::format("did you mean \"{}\", or another profile?", profile.model)});
+    throw_bad_input({config.where("model.name"),
+                     fmt::format("name = \"{}\", but {} is of \"{}\"", config.model.name,
+                                 config.profile.file, profile.model),
+                     "a planning job takes the model from its profile",
+                     fmt::format("did you mean \"{}\", or another profile?", profile.model)});
   }
   return profile;
 }
@@ -30,12 +30,13 @@ namespace {
 void check_context(const Profile& profile, const Config& config, const std::string& path) {
   const std::int64_t wanted = config.parallelism.context;
   if (profile.context == wanted) return;
-  throw_bad_input({path,
-                   fmt::format("its times are of samples that {} replica{} divide{}", profile.context,
-                               profile.context == 1 ? "" : "s", profile.context == 1 ? "s" : ""),
-                   fmt::format("the job has context = {}", wanted),
-                   profile.context == 1 ? "leave the profile out: times are computed (--analytic)"
-                                        : fmt::format("add --set parallelism.context={}", profile.context)});
+  throw_bad_input(
+      {path,
+       fmt::format("its times are of samples that {} replica{} divide{}", profile.context,
+                   profile.context == 1 ? "" : "s", profile.context == 1 ? "s" : ""),
+       fmt::format("the job has context = {}", wanted),
+       profile.context == 1 ? "leave the profile out: times are computed (--analytic)"
+                            : fmt::format("add --set parallelism.context={}", profile.context)});
 }
 
 }  // namespace
@@ -49,7 +50,8 @@ void set_reserves(Cluster& cluster, const Config& config, const std::string& giv
   if (given.empty() && config.profile.file.empty()) set_usual_reserves(cluster);
 }
 
-Profile profile_without_machine(const Config& config, const Cluster& cluster, const std::string& given) {
+Profile profile_without_machine(const Config& config, const Cluster& cluster,
+                                const std::string& given) {
   const bool is_computed = given.empty() && config.profile.file.empty();
   Profile profile = is_computed     ? analytic_profile(config, cluster)
                     : given.empty() ? named_profile(config)
@@ -57,9 +59,11 @@ Profile profile_without_machine(const Config& config, const Cluster& cluster, co
   count_gradients(profile, config.training.gradient_precision);
   if (is_computed) return profile;
   check_context(profile, config, given.empty() ? config.profile.file : given);
-  for (const std::string& doubt : doubtful_times(profile, config, cluster)) log_warning("{}", doubt);
+  for (const std::string& doubt : doubtful_times(profile, config, cluster))
+    log_warning("{}", doubt);
   if (!config.profile.analytic) return profile;
-  for (const std::string& note : fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
+  for (const std::string& note :
+       fill_missing_kinds(profile, cluster, config.training.precision, config.cluster.file)) {
     log_info("{}", note);
   }
   return profile;

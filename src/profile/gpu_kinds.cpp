@@ -7,9 +7,9 @@
 namespace pptrain {
 namespace {
 
-/// By the word of the name that tells kinds apart. Architectures and multiprocessors: NVIDIA's data sheets and papers
-/// on its architectures. The V100 of a DGX-1 and of boards with four has six links to three or four neighbours and no
-/// switch (NVIDIA, "DGX-1 with Tesla V100", 2017).
+/// By the word of the name that tells kinds apart. Architectures and multiprocessors: NVIDIA's data
+/// sheets and papers on its architectures. The V100 of a DGX-1 and of boards with four has six
+/// links to three or four neighbours and no switch (NVIDIA, "DGX-1 with Tesla V100", 2017).
 const std::map<std::string, GpuKind>& kinds() {
   static const std::map<std::string, GpuKind> known = {
       {"v100", {"volta", 80, 3}},

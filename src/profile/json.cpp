@@ -20,7 +20,8 @@ std::string place(const std::string& source, const std::string& text, std::size_
   return fmt::format("{}:{}", source, 1 + std::count(text.begin(), end, '\n'));
 }
 
-/// Remembers the keys of every open object, since the library keeps only the last of equal keys, and refuses too many.
+/// Remembers the keys of every open object, since the library keeps only the last of equal keys,
+/// and refuses too many.
 class DuplicateKeys {
  public:
   explicit DuplicateKeys(const std::string& source) : source_(source) {}
@@ -37,7 +38,8 @@ class DuplicateKeys {
   void add_key(const std::string& key) {
     count_.add(open_.back().size(), source_, "write the file again");
     if (open_.back().insert(key).second) return;
-    throw_bad_input({source_, fmt::format("the key \"{}\" appears twice in one object", key), "", "keep one of them"});
+    throw_bad_input({source_, fmt::format("the key \"{}\" appears twice in one object", key), "",
+                     "keep one of them"});
   }
 
   std::string source_;
@@ -80,12 +82,14 @@ Json parse_json(const std::string& text, const std::string& source, const std::s
   } catch (const Json::parse_error& error) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     const bool begins_so = first != std::string::npos && text[first] == '{';
-    throw_bad_input({place(source, text, error.byte), "this is not JSON", json_reason(error.what()),
-                     !suggestion.empty() ? suggestion
-                     : begins_so         ? "correct it at that place, or write the file again"
-                                         : "give a file that `pptrain plan -o` or `pptrain profile -o` has written"});
+    throw_bad_input(
+        {place(source, text, error.byte), "this is not JSON", json_reason(error.what()),
+         !suggestion.empty() ? suggestion
+         : begins_so         ? "correct it at that place, or write the file again"
+                     : "give a file that `pptrain plan -o` or `pptrain profile -o` has written"});
   } catch (const Json::exception& error) {
-    throw_bad_input({source, "a number is out of range", json_reason(error.what()), "give a finite number"});
+    throw_bad_input(
+        {source, "a number is out of range", json_reason(error.what()), "give a finite number"});
   }
 }
 
@@ -96,8 +100,10 @@ std::string format_json(const Json& document) {
 }
 
 Json json_number(double value) {
-  constexpr double exact = 9007199254740992.0;  // 2^53: whole doubles up to here are exact as integers
-  if (std::trunc(value) == value && std::abs(value) <= exact && !(value == 0.0 && std::signbit(value))) {
+  constexpr double exact = 9007199254740992.0;  // 2^53: whole doubles up to here are exact as
+                                                // integers
+  if (std::trunc(value) == value && std::abs(value) <= exact &&
+      !(value == 0.0 && std::signbit(value))) {
     return static_cast<std::int64_t>(value);
   }
   return value;
@@ -106,17 +112,22 @@ Json json_number(double value) {
 void JsonNode::allow_keys(const std::vector<std::string>& known) const {
   for (const std::string& key : keys()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    refuse(fmt::format("unknown key \"{}\"", key), "", did_you_mean(key, known, "known keys: " + join(known)));
+    refuse(fmt::format("unknown key \"{}\"", key), "",
+           did_you_mean(key, known, "known keys: " + join(known)));
   }
 }
 
-bool JsonNode::has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
+bool JsonNode::has(const std::string& key) const {
+  return value_->is_object() && value_->contains(key);
+}
 
 JsonNode JsonNode::at(const std::string& key) const {
-  if (!value_->is_object()) refuse("must be an object", "it is " + text(), "write {\"key\": value, ...}");
+  if (!value_->is_object())
+    refuse("must be an object", "it is " + text(), "write {\"key\": value, ...}");
   const std::string path = path_.empty() ? key : path_ + "." + key;
   const auto member = value_->find(key);
-  if (member == value_->end()) throw_bad_input({source_ + ": " + path, "is missing", "", "add this key"});
+  if (member == value_->end())
+    throw_bad_input({source_ + ": " + path, "is missing", "", "add this key"});
   return JsonNode(*member, source_, path);
 }
 
@@ -130,7 +141,8 @@ std::vector<JsonNode> JsonNode::elements() const {
 }
 
 std::vector<std::string> JsonNode::keys() const {
-  if (!value_->is_object()) refuse("must be an object", "it is " + text(), "write {\"key\": value, ...}");
+  if (!value_->is_object())
+    refuse("must be an object", "it is " + text(), "write {\"key\": value, ...}");
   std::vector<std::string> names;
   for (const auto& [key, member] : value_->items()) names.push_back(key);
   return names;
@@ -142,20 +154,24 @@ std::string JsonNode::string() const {
 }
 
 bool JsonNode::boolean() const {
-  if (!value_->is_boolean()) refuse("must be true or false", "it is " + text(), "write it without quotes");
+  if (!value_->is_boolean())
+    refuse("must be true or false", "it is " + text(), "write it without quotes");
   return value_->get<bool>();
 }
 
 double JsonNode::number() const {
-  if (!value_->is_number()) refuse("must be a number", "it is " + text(), "write it without quotes");
+  if (!value_->is_number())
+    refuse("must be a number", "it is " + text(), "write it without quotes");
   const double value = value_->get<double>();
-  if (!std::isfinite(value)) refuse("must be a finite number", "it is " + text(), "give a finite one");
+  if (!std::isfinite(value))
+    refuse("must be a finite number", "it is " + text(), "give a finite one");
   return value;
 }
 
 double JsonNode::number_at_least(double minimum) const {
   const double value = number();
-  if (value < minimum) refuse(fmt::format("must be at least {}", minimum), "it is " + text(), "correct the value");
+  if (value < minimum)
+    refuse(fmt::format("must be at least {}", minimum), "it is " + text(), "correct the value");
   if (value > largest_amount) {
     refuse(fmt::format("must be at most {}", largest_amount), "it is " + text(),
            "no machine has so much: correct the value");
@@ -174,7 +190,8 @@ std::int64_t JsonNode::integer() const {
 std::int64_t JsonNode::integer_at_least(std::int64_t minimum) const {
   const std::int64_t value = integer();
   if (value < minimum)
-    refuse(fmt::format("must be at least {}", minimum), fmt::format("it is {}", value), "correct the value");
+    refuse(fmt::format("must be at least {}", minimum), fmt::format("it is {}", value),
+           "correct the value");
   return value;
 }
 
@@ -185,7 +202,8 @@ int JsonNode::small_integer_at_least(int minimum) const {
   return static_cast<int>(value);
 }
 
-void JsonNode::refuse(const std::string& problem, const std::string& reason, const std::string& suggestion) const {
+void JsonNode::refuse(const std::string& problem, const std::string& reason,
+                      const std::string& suggestion) const {
   throw_bad_input({path_.empty() ? source_ : source_ + ": " + path_, problem, reason, suggestion});
 }
 

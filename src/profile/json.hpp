@@ -14,10 +14,11 @@ using Json = nlohmann::ordered_json;
 /// The text of a file; throws `Error` (exit code 2) when it cannot be read.
 std::string read_text_file(const std::string& path);
 
-/// Parses a document. What is no JSON, has more than `most_json_levels`, a number too large for a double, or a key
-/// given twice throws `Error` (exit code 2) with the line where it is known, and `suggestion` for a file that pptrain
-/// does not write.
-Json parse_json(const std::string& text, const std::string& source, const std::string& suggestion = "");
+/// Parses a document. What is no JSON, has more than `most_json_levels`, a number too large for a
+/// double, or a key given twice throws `Error` (exit code 2) with the line where it is known, and
+/// `suggestion` for a file that pptrain does not write.
+Json parse_json(const std::string& text, const std::string& source,
+                const std::string& suggestion = "");
 
 /// The document with short objects and arrays on one line, ending in a newline.
 std::string format_json(const Json& document);
@@ -29,7 +30,8 @@ Json json_number(double value);
 /// missing, of the wrong type or out of range with `Error` (exit code 2), naming source and path.
 class JsonNode {
  public:
-  JsonNode(const Json& document, std::string source) : value_(&document), source_(std::move(source)) {}
+  JsonNode(const Json& document, std::string source)
+      : value_(&document), source_(std::move(source)) {}
 
   /// Refuses anything but an object with no other keys than these, naming the nearest one.
   void allow_keys(const std::vector<std::string>& known) const;

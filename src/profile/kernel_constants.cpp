@@ -9,7 +9,8 @@ const KernelConstants& fitted_constants() {
   return constants;
 }
 
-double constant_of(const KernelConstants& constants, const std::string& name, const std::string& of) {
+double constant_of(const KernelConstants& constants, const std::string& name,
+                   const std::string& of) {
   const auto own = constants.find(name + "." + of);
   return own != constants.end() ? own->second : constants.at(name + ".other");
 }

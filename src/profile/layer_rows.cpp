@@ -17,12 +17,14 @@ LayerSeconds with_four_digits(const LayerSeconds& s) {
 }
 
 double relative_error(const LayerSeconds& exact, const LayerSeconds& found) {
-  const double sum = std::abs(exact.forward - found.forward) + std::abs(exact.backward_input - found.backward_input) +
+  const double sum = std::abs(exact.forward - found.forward) +
+                     std::abs(exact.backward_input - found.backward_input) +
                      std::abs(exact.backward_weight - found.backward_weight);
   return sum == 0.0 ? 0.0 : sum / exact.total();
 }
 
-/// The numbers of samples for which a row may be made: 1, 2, 3, 4, 6, 8, 12, ... below `largest`, and `largest`.
+/// The numbers of samples for which a row may be made: 1, 2, 3, 4, 6, 8, 12, ... below `largest`,
+/// and `largest`.
 std::vector<double> sample_counts(double largest) {
   std::vector<double> counts;
   for (double power = 1.0; power < largest; power *= 2.0) {
@@ -34,8 +36,9 @@ std::vector<double> sample_counts(double largest) {
 }
 
 /// Rows for one kind and degree, as few as give every count of samples within the tolerance.
-std::vector<ProfileRow> layer_rows(const Work& work, const std::string& device, const Roofline& roofline, int degree,
-                                   double largest_samples, const ContextExchange& exchange) {
+std::vector<ProfileRow> layer_rows(const Work& work, const std::string& device,
+                                   const Roofline& roofline, int degree, double largest_samples,
+                                   const ContextExchange& exchange) {
   const auto parts = static_cast<double>(exchange.replicas());
   const auto row = [&](double samples) {
     LayerSeconds seconds = roofline_seconds(work, roofline, degree, samples / parts);
@@ -55,7 +58,8 @@ std::vector<ProfileRow> layer_rows(const Work& work, const std::string& device, 
     double error = row_tolerance;
     for (const double samples : sample_counts(largest_samples)) {
       const ProfileRow exact = row(samples);
-      const double found = relative_error(exact.seconds, *chosen.seconds(0, device, degree, samples));
+      const double found =
+          relative_error(exact.seconds, *chosen.seconds(0, device, degree, samples));
       if (found > error) {
         error = found;
         worst = exact;
@@ -64,19 +68,24 @@ std::vector<ProfileRow> layer_rows(const Work& work, const std::string& device, 
     if (error == row_tolerance) break;
     rows.push_back(worst);
   }
-  std::sort(rows.begin(), rows.end(), [](const ProfileRow& a, const ProfileRow& b) { return a.samples < b.samples; });
+  std::sort(rows.begin(), rows.end(),
+            [](const ProfileRow& a, const ProfileRow& b) { return a.samples < b.samples; });
   for (ProfileRow& r : rows) r.seconds = with_four_digits(r.seconds);
   return rows;
 }
 
 }  // namespace
 
-double rounded(double seconds) { return std::strtod(fmt::format("{:.3e}", seconds).c_str(), nullptr); }
+double rounded(double seconds) {
+  return std::strtod(fmt::format("{:.3e}", seconds).c_str(), nullptr);
+}
 
 const std::vector<ProfileRow>& LayerRows::of(const Work& work) {
-  const auto known = std::find_if(made_.begin(), made_.end(), [&](const Made& made) { return *made.work == work; });
+  const auto known = std::find_if(made_.begin(), made_.end(),
+                                  [&](const Made& made) { return *made.work == work; });
   if (known != made_.end()) return known->rows;
-  made_.push_back({&work, layer_rows(work, kind_, roofline_, degree_, largest_samples_, exchange_)});
+  made_.push_back(
+      {&work, layer_rows(work, kind_, roofline_, degree_, largest_samples_, exchange_)});
   return made_.back().rows;
 }
 

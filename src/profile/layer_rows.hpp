@@ -14,11 +14,12 @@ namespace pptrain {
 /// compiler's rounding.
 double rounded(double seconds);
 
-/// Rows of computed times on one kind of device at one tensor-parallel degree, made once for all layers of equal work.
+/// Rows of computed times on one kind of device at one tensor-parallel degree, made once for all
+/// layers of equal work.
 class LayerRows {
  public:
-  /// Rows for up to `largest_samples` samples of a micro-batch on a replica; shares of samples, where `exchange` says
-  /// that several replicas divide their positions.
+  /// Rows for up to `largest_samples` samples of a micro-batch on a replica; shares of samples,
+  /// where `exchange` says that several replicas divide their positions.
   LayerRows(const DeviceKind& kind, const Roofline& roofline, int degree, double largest_samples,
             const ContextExchange& exchange = {})
       : kind_(kind.name),

@@ -10,8 +10,8 @@ LayerSeconds scaled(const LayerSeconds& s, double factor) {
   return {s.forward * factor, s.backward_input * factor, s.backward_weight * factor};
 }
 LayerBytes scaled(const LayerBytes& b, double factor) {
-  return {b.stored * factor, b.deferred * factor, b.workspace * factor, b.forward_workspace * factor,
-          b.recomputed * factor};
+  return {b.stored * factor, b.deferred * factor, b.workspace * factor,
+          b.forward_workspace * factor, b.recomputed * factor};
 }
 
 double mix(double x, double y, double fraction) { return x + (y - x) * fraction; }
@@ -21,7 +21,8 @@ LayerSeconds between(const LayerSeconds& a, const LayerSeconds& b, double fracti
 }
 LayerBytes between(const LayerBytes& a, const LayerBytes& b, double fraction) {
   return {mix(a.stored, b.stored, fraction), mix(a.deferred, b.deferred, fraction),
-          mix(a.workspace, b.workspace, fraction), mix(a.forward_workspace, b.forward_workspace, fraction),
+          mix(a.workspace, b.workspace, fraction),
+          mix(a.forward_workspace, b.forward_workspace, fraction),
           mix(a.recomputed, b.recomputed, fraction)};
 }
 
@@ -41,33 +42,40 @@ struct Neighbours {
     if (below == nullptr) return scaled(value(*above), samples / above->samples);
     if (above == nullptr) return scaled(value(*below), samples / below->samples);
     if (below->samples == above->samples) return value(*below);
-    return between(value(*below), value(*above), (samples - below->samples) / (above->samples - below->samples));
+    return between(value(*below), value(*above),
+                   (samples - below->samples) / (above->samples - below->samples));
   }
 };
 
-Neighbours neighbours(const ProfileLayer& layer, const std::string& device, int tensor_parallel, double samples) {
+Neighbours neighbours(const ProfileLayer& layer, const std::string& device, int tensor_parallel,
+                      double samples) {
   Neighbours rows;
   for (const ProfileRow& row : layer.rows) {
     if (row.tensor_parallel != tensor_parallel || row.device != device) continue;
-    if (row.samples <= samples && (rows.below == nullptr || row.samples > rows.below->samples)) rows.below = &row;
-    if (row.samples >= samples && (rows.above == nullptr || row.samples < rows.above->samples)) rows.above = &row;
+    if (row.samples <= samples && (rows.below == nullptr || row.samples > rows.below->samples))
+      rows.below = &row;
+    if (row.samples >= samples && (rows.above == nullptr || row.samples < rows.above->samples))
+      rows.above = &row;
   }
   return rows;
 }
 
 }  // namespace
 
-std::optional<LayerSeconds> Profile::seconds(int layer, const std::string& device, int tensor_parallel,
-                                             double samples) const {
-  const Neighbours rows = neighbours(layers[static_cast<std::size_t>(layer)], device, tensor_parallel, samples);
+std::optional<LayerSeconds> Profile::seconds(int layer, const std::string& device,
+                                             int tensor_parallel, double samples) const {
+  const Neighbours rows =
+      neighbours(layers[static_cast<std::size_t>(layer)], device, tensor_parallel, samples);
   if (!rows.any()) return std::nullopt;
   return rows.mix(samples, [](const ProfileRow& row) { return row.seconds; });
 }
 
 std::optional<LayerBytes> Profile::bytes(int layer, const std::string& device, int tensor_parallel,
                                          double samples) const {
-  const Neighbours rows = neighbours(layers[static_cast<std::size_t>(layer)], device, tensor_parallel, samples);
-  if (!rows.any() || !rows.all([](const ProfileRow& row) { return row.bytes.has_value(); })) return std::nullopt;
+  const Neighbours rows =
+      neighbours(layers[static_cast<std::size_t>(layer)], device, tensor_parallel, samples);
+  if (!rows.any() || !rows.all([](const ProfileRow& row) { return row.bytes.has_value(); }))
+    return std::nullopt;
   return rows.mix(samples, [](const ProfileRow& row) { return *row.bytes; });
 }
 

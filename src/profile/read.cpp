@@ -25,7 +25,8 @@ LayerSeconds read_seconds(const JsonNode& node) {
     return seconds;
   }
   if (node.has("backward_input") || node.has("backward_weight")) {
-    node.refuse("both \"backward\" and a part of it are given", "the whole stands for rows whose parts are unknown",
+    node.refuse("both \"backward\" and a part of it are given",
+                "the whole stands for rows whose parts are unknown",
                 "give either \"backward\" or \"backward_input\" and \"backward_weight\"");
   }
   const double whole = node.at("backward").number_at_least(0.0);
@@ -37,14 +38,17 @@ LayerSeconds read_seconds(const JsonNode& node) {
 std::optional<LayerBytes> read_bytes(const JsonNode& node) {
   const auto keys = {"stored_bytes", "deferred_bytes", "workspace_bytes", "forward_workspace_bytes",
                      "recomputed_bytes"};
-  if (std::none_of(keys.begin(), keys.end(), [&](const char* key) { return node.has(key); })) return std::nullopt;
+  if (std::none_of(keys.begin(), keys.end(), [&](const char* key) { return node.has(key); }))
+    return std::nullopt;
   LayerBytes bytes;
   bytes.stored = node.at("stored_bytes").number_at_least(0.0);
   bytes.deferred = node.at("deferred_bytes").number_at_least(0.0);
   bytes.workspace = node.at("workspace_bytes").number_at_least(0.0);
   const bool apart = node.has("forward_workspace_bytes");
-  bytes.forward_workspace = apart ? node.at("forward_workspace_bytes").number_at_least(0.0) : bytes.workspace;
-  if (node.has("recomputed_bytes")) bytes.recomputed = node.at("recomputed_bytes").number_at_least(0.0);
+  bytes.forward_workspace =
+      apart ? node.at("forward_workspace_bytes").number_at_least(0.0) : bytes.workspace;
+  if (node.has("recomputed_bytes"))
+    bytes.recomputed = node.at("recomputed_bytes").number_at_least(0.0);
   return bytes;
 }
 
@@ -65,8 +69,8 @@ void read_rows(const JsonNode& node, ProfileLayer& layer) {
   for (const JsonNode& element : node.elements()) {
     ProfileRow row = read_row(element);
     if (!seen.insert({row.device, row.tensor_parallel, row.samples}).second) {
-      element.refuse(fmt::format("a second row for device \"{}\", tensor_parallel {}, samples {}", row.device,
-                                 row.tensor_parallel, row.samples),
+      element.refuse(fmt::format("a second row for device \"{}\", tensor_parallel {}, samples {}",
+                                 row.device, row.tensor_parallel, row.samples),
                      "a layer has one time for each of them", "remove one of the rows");
     }
     layer.rows.push_back(std::move(row));
@@ -80,8 +84,9 @@ void read_updates(const JsonNode& node, ProfileLayer& layer) {
     const int degree = element.at("tensor_parallel").small_integer_at_least(1);
     const double seconds = element.at("seconds").number_at_least(0.0);
     if (!layer.update_seconds.insert({{device, degree}, seconds}).second) {
-      element.refuse(fmt::format("a second update time for device \"{}\", tensor_parallel {}", device, degree), "",
-                     "remove one of them");
+      element.refuse(
+          fmt::format("a second update time for device \"{}\", tensor_parallel {}", device, degree),
+          "", "remove one of them");
     }
   }
 }
@@ -90,7 +95,8 @@ ProfileLayer read_layer(const JsonNode& node) {
   node.allow_keys(profile_keys::layer);
   ProfileLayer layer;
   layer.name = node.at("name").string();
-  if (layer.name.empty()) node.at("name").refuse("is empty", "layers are told apart by their names", "give a name");
+  if (layer.name.empty())
+    node.at("name").refuse("is empty", "layers are told apart by their names", "give a name");
   layer.parameters = node.at("parameters").number_at_least(0.0);
   if (node.has("undivided_parameters")) {
     layer.undivided_parameters = node.at("undivided_parameters").number_at_least(0.0);
@@ -101,12 +107,14 @@ ProfileLayer read_layer(const JsonNode& node) {
   }
   layer.output_bytes = node.at("output_bytes").number_at_least(0.0);
   layer.stored_bytes = node.at("stored_bytes").number_at_least(0.0);
-  layer.tensor_parallel_allreduce_bytes = node.at("tensor_parallel_allreduce_bytes").number_at_least(0.0);
+  layer.tensor_parallel_allreduce_bytes =
+      node.at("tensor_parallel_allreduce_bytes").number_at_least(0.0);
   if (node.has("batch_norms")) layer.batch_norms = node.at("batch_norms").number_at_least(0.0);
   if (node.has("batch_norm_channels")) {
     layer.batch_norm_channels = node.at("batch_norm_channels").number_at_least(0.0);
   }
-  if (node.has("exchange_bytes")) layer.exchange_bytes = node.at("exchange_bytes").number_at_least(0.0);
+  if (node.has("exchange_bytes"))
+    layer.exchange_bytes = node.at("exchange_bytes").number_at_least(0.0);
   if (node.has("repeated")) layer.repeated = node.at("repeated").boolean();
   if (node.has("selective_part")) {
     layer.selective_part = node.at("selective_part").number_at_least(0.0);
@@ -129,19 +137,22 @@ void read_layers(const JsonNode& node, Profile& profile) {
                                 "number equal layers: \"block.0\", \"block.1\"");
     }
   }
-  if (profile.layers.empty()) node.refuse("has no layers", "there is nothing to plan", "add a layer");
+  if (profile.layers.empty())
+    node.refuse("has no layers", "there is nothing to plan", "add a layer");
 }
 
 /// A part of something, above 0.
 double share(const JsonNode& node) {
   const double value = node.number_at_least(0.0);
-  if (value == 0.0 || value > 1.0) node.refuse("must be above 0 and at most 1", "it is a part", "correct it");
+  if (value == 0.0 || value > 1.0)
+    node.refuse("must be above 0 and at most 1", "it is a part", "correct it");
   return value;
 }
 
 ErrorBand read_error_band(const JsonNode& node) {
   node.allow_keys(profile_keys::error_band);
-  return {node.at("relative").number_at_least(0.0), node.at("runs").small_integer_at_least(1), node.at("of").string()};
+  return {node.at("relative").number_at_least(0.0), node.at("runs").small_integer_at_least(1),
+          node.at("of").string()};
 }
 
 Communication read_communication(const JsonNode& node) {
@@ -187,14 +198,18 @@ Profile parse_profile(const std::string& text, const std::string& source) {
   if (root.has("axes")) {
     const JsonNode axes = root.at("axes");
     axes.allow_keys(shard_axis_names());
-    for (const std::string& axis : axes.keys()) profile.axes[axis] = axes.at(axis).small_integer_at_least(1);
+    for (const std::string& axis : axes.keys())
+      profile.axes[axis] = axes.at(axis).small_integer_at_least(1);
   }
   if (root.has("like")) profile.like = root.at("like").string();
   if (root.has("context")) profile.context = root.at("context").small_integer_at_least(1);
-  if (root.has("sequence_parallel")) profile.sequence_parallel = root.at("sequence_parallel").boolean();
+  if (root.has("sequence_parallel"))
+    profile.sequence_parallel = root.at("sequence_parallel").boolean();
   if (root.has("error_band")) profile.error_band = read_error_band(root.at("error_band"));
-  if (root.has("communication")) profile.communication = read_communication(root.at("communication"));
-  if (root.has("workspace_bytes")) profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);
+  if (root.has("communication"))
+    profile.communication = read_communication(root.at("communication"));
+  if (root.has("workspace_bytes"))
+    profile.workspace_bytes = root.at("workspace_bytes").number_at_least(0.0);
   if (root.has("workspace_bytes_per_sample")) {
     profile.workspace_bytes_per_sample = root.at("workspace_bytes_per_sample").number_at_least(0.0);
   }

@@ -4,11 +4,12 @@
 
 namespace pptrain {
 
-/// Bytes of a logit: Megatron-LM has it in 16 bits, in fp32, and less its row's maximum, of which the probability takes
-/// the place (megatron/core/tensor_parallel/cross_entropy.py); nanotron has dropped the first by then
-/// (src/nanotron/parallel/tensor_parallel/functional.py); PyTorch's cross entropy has the logarithm of the probability
-/// too, and so torchtitan, whose loss is that (torchtitan/components/loss.py). Where members divide the vocabulary it
-/// has, backward, the logarithm of the probability, the labels' part of the gradient, their sum and the gradient
+/// Bytes of a logit: Megatron-LM has it in 16 bits, in fp32, and less its row's maximum, of which
+/// the probability takes the place (megatron/core/tensor_parallel/cross_entropy.py); nanotron has
+/// dropped the first by then (src/nanotron/parallel/tensor_parallel/functional.py); PyTorch's cross
+/// entropy has the logarithm of the probability too, and so torchtitan, whose loss is that
+/// (torchtitan/components/loss.py). Where members divide the vocabulary it has, backward, the
+/// logarithm of the probability, the labels' part of the gradient, their sum and the gradient
 /// (torch/distributed/tensor/parallel/loss.py). What selective checkpointing keeps there
 /// is in torchtitan/distributed/activation_checkpoint.py.
 const std::vector<RuntimeTraits>& runtimes() {

@@ -26,12 +26,14 @@ Json row_json(const ProfileRow& row) {
 }
 
 Json layer_json(const ProfileLayer& layer) {
-  Json json = {{"name", layer.name},
-               {"parameters", json_number(layer.parameters)},
-               {"output_bytes", json_number(layer.output_bytes)},
-               {"stored_bytes", json_number(layer.stored_bytes)},
-               {"tensor_parallel_allreduce_bytes", json_number(layer.tensor_parallel_allreduce_bytes)}};
-  if (layer.undivided_parameters > 0.0) json["undivided_parameters"] = json_number(layer.undivided_parameters);
+  Json json = {
+      {"name", layer.name},
+      {"parameters", json_number(layer.parameters)},
+      {"output_bytes", json_number(layer.output_bytes)},
+      {"stored_bytes", json_number(layer.stored_bytes)},
+      {"tensor_parallel_allreduce_bytes", json_number(layer.tensor_parallel_allreduce_bytes)}};
+  if (layer.undivided_parameters > 0.0)
+    json["undivided_parameters"] = json_number(layer.undivided_parameters);
   if (layer.batch_norms > 0.0) {
     json["batch_norms"] = json_number(layer.batch_norms);
     json["batch_norm_channels"] = json_number(layer.batch_norm_channels);
@@ -42,8 +44,9 @@ Json layer_json(const ProfileLayer& layer) {
   json["seconds"] = Json::array();
   for (const ProfileRow& row : layer.rows) json["seconds"].push_back(row_json(row));
   for (const auto& [key, seconds] : layer.update_seconds) {
-    json["update"].push_back(
-        {{"device", key.first}, {"tensor_parallel", key.second}, {"seconds", json_number(seconds)}});
+    json["update"].push_back({{"device", key.first},
+                              {"tensor_parallel", key.second},
+                              {"seconds", json_number(seconds)}});
   }
   return json;
 }
@@ -57,7 +60,8 @@ Json communication_json(const Communication& communication) {
                {"hides_sums", communication.hides_sums},
                {"beside", json_number(communication.beside)},
                {"blocking_bandwidth", json_number(communication.blocking_bandwidth)}};
-  for (const auto& [kind, number] : communication.link_neighbours) json["link_neighbours"][kind] = number;
+  for (const auto& [kind, number] : communication.link_neighbours)
+    json["link_neighbours"][kind] = number;
   return json;
 }
 
@@ -71,7 +75,8 @@ std::string write_profile(const Profile& profile) {
   json["bytes_per_parameter"] = {{"weight", json_number(bytes.weight)},
                                  {"gradient", json_number(bytes.gradient)},
                                  {"optimizer", json_number(bytes.optimizer)}};
-  if (bytes.sent_gradient > 0.0) json["bytes_per_parameter"]["sent_gradient"] = json_number(bytes.sent_gradient);
+  if (bytes.sent_gradient > 0.0)
+    json["bytes_per_parameter"]["sent_gradient"] = json_number(bytes.sent_gradient);
   for (const auto& [axis, length] : profile.axes) json["axes"][axis] = length;
   if (profile.sequence_parallel) json["sequence_parallel"] = true;
   if (profile.context > 1) json["context"] = profile.context;
@@ -80,7 +85,8 @@ std::string write_profile(const Profile& profile) {
                           {"runs", profile.error_band->runs},
                           {"of", profile.error_band->of}};
   }
-  if (!profile.communication.is_own()) json["communication"] = communication_json(profile.communication);
+  if (!profile.communication.is_own())
+    json["communication"] = communication_json(profile.communication);
   if (profile.workspace_bytes > 0.0) json["workspace_bytes"] = json_number(profile.workspace_bytes);
   if (profile.workspace_bytes_per_sample > 0.0) {
     json["workspace_bytes_per_sample"] = json_number(profile.workspace_bytes_per_sample);

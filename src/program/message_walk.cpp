@@ -26,7 +26,10 @@ using GatherKey = std::tuple<int, int, Payload, int, int>;
 class Walker {
  public:
   Walker(const Plan& plan, const Programs& programs, ReplicaTasks replicas)
-      : plan_(plan), programs_(programs), meets_(replicas == ReplicaTasks::meet), next_(programs.size(), 0) {}
+      : plan_(plan),
+        programs_(programs),
+        meets_(replicas == ReplicaTasks::meet),
+        next_(programs.size(), 0) {}
 
   std::string run() {
     for (bool progress = true; progress && violation_.empty();) {
@@ -36,13 +39,15 @@ class Walker {
     if (!violation_.empty()) return violation_;
     for (std::size_t p = 0; p < programs_.size(); ++p) {
       if (next_[p] < programs_[p].instructions.size() && !is_sent_somewhere(p)) {
-        return fmt::format("device {} waits for ever at \"{}\": nobody sends that", programs_[p].device.value,
+        return fmt::format("device {} waits for ever at \"{}\": nobody sends that",
+                           programs_[p].device.value,
                            to_string(programs_[p].instructions[next_[p]]));
       }
     }
     for (std::size_t p = 0; p < programs_.size(); ++p) {
       if (next_[p] < programs_[p].instructions.size()) {
-        return fmt::format("device {} waits for ever at \"{}\": a cycle of waits", programs_[p].device.value,
+        return fmt::format("device {} waits for ever at \"{}\": a cycle of waits",
+                           programs_[p].device.value,
                            to_string(programs_[p].instructions[next_[p]]));
       }
     }
@@ -55,15 +60,16 @@ class Walker {
   bool advance(std::size_t p) {
     const Program& program = programs_[p];
     bool progress = false;
-    while (next_[p] < program.instructions.size() && execute(program, program.instructions[next_[p]])) {
+    while (next_[p] < program.instructions.size() &&
+           execute(program, program.instructions[next_[p]])) {
       ++next_[p];
       progress = true;
     }
     return progress;
   }
 
-  /// Whether any program holds the send that program p is stuck for. A gather is stuck for those who do not come, as is
-  /// a task.
+  /// Whether any program holds the send that program p is stuck for. A gather is stuck for those
+  /// who do not come, as is a task.
   bool is_sent_somewhere(std::size_t p) const {
     const Instruction& wait = programs_[p].instructions[next_[p]];
     if (wait.op != Op::wait_receive) return true;
@@ -78,7 +84,8 @@ class Walker {
 
   bool execute(const Program& program, const Instruction& i) {
     if ((i.op == Op::send || i.op == Op::post_receive) && i.peer == program.device) {
-      violation_ = fmt::format("device {} has a message to itself: \"{}\"", program.device.value, to_string(i));
+      violation_ = fmt::format("device {} has a message to itself: \"{}\"", program.device.value,
+                               to_string(i));
     }
     if (i.op == Op::send && !sent_.insert(key_of(program.device, i.peer, i)).second) {
       violation_ = fmt::format("device {} sends twice: \"{}\"", program.device.value, to_string(i));
@@ -91,7 +98,8 @@ class Walker {
     if (i.op != Op::wait_receive) return violation_.empty();
     const TransferKey key = key_of(i.peer, program.device, i);
     if (posted_.count(key) == 0) {
-      violation_ = fmt::format("device {} waits for what it did not post: \"{}\"", program.device.value, to_string(i));
+      violation_ = fmt::format("device {} waits for what it did not post: \"{}\"",
+                               program.device.value, to_string(i));
       return false;
     }
     if (sent_.erase(key) == 0) return false;
@@ -102,18 +110,21 @@ class Walker {
   /// Whether all have come.
   bool gather(const Program& program, const Instruction& i) {
     const GatherGroup group = gather_group(plan_, program, i.payload);
-    std::set<int>& present =
-        gathering_[{program.stage.value, group.number, i.payload, i.chunk.value, i.micro_batch.value}];
+    std::set<int>& present = gathering_[{program.stage.value, group.number, i.payload,
+                                         i.chunk.value, i.micro_batch.value}];
     present.insert(program.device.value);
     return static_cast<int>(present.size()) == group.size;
   }
 
   /// Passes through layers with sums over the micro-batch; an evaluation forms none.
-  static bool meets(Op op) { return op == Op::forward || op == Op::backward || op == Op::backward_input; }
+  static bool meets(Op op) {
+    return op == Op::forward || op == Op::backward || op == Op::backward_input;
+  }
 
   /// Whether all devices of the stage have come to the task.
   bool meet(const Program& program, const Instruction& i) {
-    std::set<int>& present = meeting_[{program.stage.value, i.op, i.chunk.value, i.micro_batch.value}];
+    std::set<int>& present =
+        meeting_[{program.stage.value, i.op, i.chunk.value, i.micro_batch.value}];
     present.insert(program.device.value);
     const Stage& stage = plan_.stages[program.stage.index()];
     return static_cast<int>(present.size()) == stage.replicas * stage.tensor_parallel;

@@ -28,7 +28,8 @@ SlicedCopies slices_of(const std::vector<EqualCopies>& copies, int units) {
 }
 
 /// So many units that every copy divides evenly.
-int common_units(const std::vector<EqualCopies>& senders, const std::vector<EqualCopies>& receivers) {
+int common_units(const std::vector<EqualCopies>& senders,
+                 const std::vector<EqualCopies>& receivers) {
   std::size_t units = 1;
   for (const auto* side : {&senders, &receivers}) {
     for (const EqualCopies& copy : *side) units = std::lcm(units, copy.devices.size());
@@ -48,7 +49,8 @@ DeviceId sender_for(DeviceId receiver, std::size_t k, const std::vector<DeviceId
   return has_it ? receiver : senders[k % senders.size()];
 }
 
-Passage whole_passage(const std::vector<EqualCopies>& senders, const std::vector<EqualCopies>& receivers) {
+Passage whole_passage(const std::vector<EqualCopies>& senders,
+                      const std::vector<EqualCopies>& receivers) {
   Passage result;
   for (const Overlap& overlap : intersect(intervals_of(senders), intervals_of(receivers))) {
     const std::vector<DeviceId>& from = senders[static_cast<std::size_t>(overlap.from)].devices;
@@ -64,11 +66,13 @@ Passage whole_passage(const std::vector<EqualCopies>& senders, const std::vector
 
 std::vector<EqualCopies> sample_copies(const Stage& stage) {
   std::vector<EqualCopies> copies;
-  for (std::size_t r = 0; r < stage.devices.size(); ++r) copies.push_back({stage.samples[r], stage.devices[r]});
+  for (std::size_t r = 0; r < stage.devices.size(); ++r)
+    copies.push_back({stage.samples[r], stage.devices[r]});
   return copies;
 }
 
-Passage passage(const std::vector<EqualCopies>& senders, const std::vector<EqualCopies>& receivers, TransferForm form) {
+Passage passage(const std::vector<EqualCopies>& senders, const std::vector<EqualCopies>& receivers,
+                TransferForm form) {
   if (form == TransferForm::whole) return whole_passage(senders, receivers);
   Passage result;
   result.form = TransferForm::slices;

@@ -10,7 +10,8 @@ namespace pptrain {
 /// How data that several devices need alike comes to them.
 enum class TransferForm {
   whole,   ///< a copy for each of them
-  slices,  ///< a slice for each of them, which they then gather over their own links: each byte is sent once
+  slices,  ///< a slice for each of them, which they then gather over their own links: each byte is
+           ///< sent once
 };
 
 /// What crosses a cut. Without tensor parallelism on either side both forms are the same.
@@ -23,10 +24,14 @@ struct CutForms {
 /// The forms of all transfers of a plan.
 struct TransferForms {
   std::vector<CutForms> cuts = {};      ///< by the chunk before the cut; empty: whole
-  std::vector<TransferForm> ties = {};  ///< of the gradients of each tied parameter; those not there are whole
+  std::vector<TransferForm> ties = {};  ///< of the gradients of each tied parameter; those not
+                                        ///< there are whole
   /// Forms of what crosses the cut behind chunk `cut`.
-  CutForms at(int cut) const { return cuts.empty() ? CutForms{} : cuts[static_cast<std::size_t>(cut)]; }
-  /// Form in which ends of tied parameter `tie`, by its place in the list of ties, exchange gradients.
+  CutForms at(int cut) const {
+    return cuts.empty() ? CutForms{} : cuts[static_cast<std::size_t>(cut)];
+  }
+  /// Form in which ends of tied parameter `tie`, by its place in the list of ties, exchange
+  /// gradients.
   TransferForm of_tie(int tie) const {
     const auto place = static_cast<std::size_t>(tie);
     return place < ties.size() ? ties[place] : TransferForm::whole;
@@ -39,7 +44,8 @@ struct EqualCopies {
   std::vector<DeviceId> devices;
 };
 
-/// Samples of a micro-batch: the tensor-parallel members of each replica hold equal copies of what crosses a cut.
+/// Samples of a micro-batch: the tensor-parallel members of each replica hold equal copies of what
+/// crosses a cut.
 std::vector<EqualCopies> sample_copies(const Stage& stage);
 
 /// Part of an axis, from one device to another.
@@ -56,10 +62,11 @@ struct Passage {
   std::vector<Message> messages;
 };
 
-/// Whole: a receiver that holds the same is served by itself, receiver k of some that need the same by sender k mod n
-/// of those that hold it. Slices: equal copies are divided evenly over those who hold them and over those who need
-/// them, and the overlaps of the two divisions are sent, so that all senders' and all receivers' links carry an equal
-/// part.
-Passage passage(const std::vector<EqualCopies>& senders, const std::vector<EqualCopies>& receivers, TransferForm form);
+/// Whole: a receiver that holds the same is served by itself, receiver k of some that need the same
+/// by sender k mod n of those that hold it. Slices: equal copies are divided evenly over those who
+/// hold them and over those who need them, and the overlaps of the two divisions are sent, so that
+/// all senders' and all receivers' links carry an equal part.
+Passage passage(const std::vector<EqualCopies>& senders, const std::vector<EqualCopies>& receivers,
+                TransferForm form);
 
 }  // namespace pptrain

@@ -63,15 +63,18 @@ std::string to_string(const Instruction& instruction) {
     case Op::evaluate:
     case Op::backward_input:
     case Op::backward_weight:
-    case Op::backward: return fmt::format("{}{}.{}", to_string(i.op), i.chunk.value, i.micro_batch.value);
+    case Op::backward:
+      return fmt::format("{}{}.{}", to_string(i.op), i.chunk.value, i.micro_batch.value);
     case Op::post_receive:
     case Op::wait_receive:
     case Op::send:
-      return fmt::format("{} {} {}.{} {} {} device {}", to_string(i.op), name_of(i.payload), i.chunk.value,
-                         i.micro_batch.value, range_of(i), i.op == Op::send ? "to" : "from", i.peer.value);
+      return fmt::format("{} {} {}.{} {} {} device {}", to_string(i.op), name_of(i.payload),
+                         i.chunk.value, i.micro_batch.value, range_of(i),
+                         i.op == Op::send ? "to" : "from", i.peer.value);
     case Op::gather_received:
     case Op::hand_over:
-      return fmt::format("{} {} {}.{}", to_string(i.op), name_of(i.payload), i.chunk.value, i.micro_batch.value);
+      return fmt::format("{} {} {}.{}", to_string(i.op), name_of(i.payload), i.chunk.value,
+                         i.micro_batch.value);
     case Op::gather_parameters:
     case Op::release_parameters:
     case Op::reduce_gradients: return fmt::format("{} of chunk {}", to_string(i.op), i.chunk.value);

@@ -31,7 +31,8 @@ class Received {
   /// The whole samples or rows that they are together, each once; nothing where they are not.
   std::optional<Interval> whole() const {
     const std::optional<Interval> all = joined();
-    if (!all || units_ < 1 || all->begin % units_ != 0 || all->end % units_ != 0) return std::nullopt;
+    if (!all || units_ < 1 || all->begin % units_ != 0 || all->end % units_ != 0)
+      return std::nullopt;
     return Interval{all->begin / units_, all->end / units_};
   }
 
@@ -80,16 +81,17 @@ class TaskChecker {
       std::string violation = visit(instruction);
       if (!violation.empty()) return fmt::format("device {}: {}", device_.value, violation);
     }
-    if (!gathered_.empty()) return fmt::format("device {}: never releases chunk {}", device_.value, *gathered_.begin());
+    if (!gathered_.empty())
+      return fmt::format("device {}: never releases chunk {}", device_.value, *gathered_.begin());
     const bool trains = backward_ > 0;
     const std::int64_t tasks = static_cast<std::int64_t>(chunks_.size()) * micro_batches_;
     if (forward_ != tasks || (trains && (backward_ != tasks || weight_ != tasks))) {
-      return fmt::format("device {} runs {} F, {} B and {} W instead of {} each", device_.value, forward_, backward_,
-                         weight_, tasks);
+      return fmt::format("device {} runs {} F, {} B and {} W instead of {} each", device_.value,
+                         forward_, backward_, weight_, tasks);
     }
     if (trains && reduced_.size() != chunks_.size()) {
-      return fmt::format("device {}: reduces the gradients of {} of its {} chunks", device_.value, reduced_.size(),
-                         chunks_.size());
+      return fmt::format("device {}: reduces the gradients of {} of its {} chunks", device_.value,
+                         reduced_.size(), chunks_.size());
     }
     return "";
   }
@@ -109,8 +111,11 @@ class TaskChecker {
   }
 
  private:
-  using InputKey = std::tuple<Payload, int, int>;  // payload, chunk and micro-batch; of tied gradients: both ends
-  static InputKey key_of(const Instruction& i) { return {i.payload, i.chunk.value, i.micro_batch.value}; }
+  using InputKey = std::tuple<Payload, int, int>;  // payload, chunk and micro-batch; of tied
+                                                   // gradients: both ends
+  static InputKey key_of(const Instruction& i) {
+    return {i.payload, i.chunk.value, i.micro_batch.value};
+  }
 
   enum class State { none, forward_done, input_done, all_done };
 
@@ -123,12 +128,16 @@ class TaskChecker {
       case Op::evaluate: ++forward_; return task(i, State::none, State::forward_done);
       case Op::backward_input: ++backward_; return task(i, State::forward_done, State::input_done);
       case Op::backward_weight: ++weight_; return task(i, State::input_done, State::all_done);
-      case Op::backward: ++backward_, ++weight_; return task(i, State::forward_done, State::all_done);
+      case Op::backward:
+        ++backward_, ++weight_;
+        return task(i, State::forward_done, State::all_done);
       case Op::hand_over: return hand_over(i);
       case Op::reduce_gradients: return reduce(i);
-      case Op::gather_parameters: return gathered_.insert(i.chunk.value).second ? "" : to_string(i) + " comes twice";
+      case Op::gather_parameters:
+        return gathered_.insert(i.chunk.value).second ? "" : to_string(i) + " comes twice";
       case Op::release_parameters:
-        return gathered_.erase(i.chunk.value) == 1 ? "" : to_string(i) + " comes without gathering them";
+        return gathered_.erase(i.chunk.value) == 1 ? ""
+                                                   : to_string(i) + " comes without gathering them";
       default: return "";
     }
   }
@@ -144,12 +153,14 @@ class TaskChecker {
   std::vector<int> tied_to(int end) const {
     std::vector<int> others;
     for (std::size_t f = 0; f < ends_.size(); ++f) {
-      if (are_tied(ends_[static_cast<std::size_t>(end)], ends_[f])) others.push_back(static_cast<int>(f));
+      if (are_tied(ends_[static_cast<std::size_t>(end)], ends_[f]))
+        others.push_back(static_cast<int>(f));
     }
     return others;
   }
 
-  /// From the task before to the neighbouring chunk, which is this device's too, or from one end to the other.
+  /// From the task before to the neighbouring chunk, which is this device's too, or from one end to
+  /// the other.
   std::string hand_over(const Instruction& i) {
     if (i.is_tied()) {
       received_[key_of(i)].add(i.interval, i.units);
@@ -158,7 +169,8 @@ class TaskChecker {
     const bool forwards = i.payload == Payload::activation;
     const std::pair<int, int> from = {i.chunk.value + (forwards ? 0 : 1), i.micro_batch.value};
     const int to = i.chunk.value + (forwards ? 1 : 0);
-    if (last_task_ != from || last_is_forward_ != forwards) return to_string(i) + " does not follow its task";
+    if (last_task_ != from || last_is_forward_ != forwards)
+      return to_string(i) + " does not follow its task";
     if (chunks_.count(to) == 0) return to_string(i) + " is for a chunk of another stage";
     received_[key_of(i)].add(i.interval, i.units);
     return "";
@@ -170,7 +182,8 @@ class TaskChecker {
     const std::int64_t size = i.interval.size() / group.size;
     const std::int64_t begin = i.interval.begin + group.member * size;
     Received& received = received_[key_of(i)];
-    if (!received.is({begin, begin + size}, i.units)) return to_string(i) + " comes without its slice";
+    if (!received.is({begin, begin + size}, i.units))
+      return to_string(i) + " comes without its slice";
     received = {};
     received.add(i.interval, i.units);
     return "";
@@ -188,13 +201,15 @@ class TaskChecker {
   }
 
   std::string reduce(const Instruction& i) {
-    if (weights_of_[i.chunk.value] != micro_batches_) return to_string(i) + " comes before its last W";
+    if (weights_of_[i.chunk.value] != micro_batches_)
+      return to_string(i) + " comes before its last W";
     return reduced_.insert(i.chunk.value).second ? "" : to_string(i) + " comes twice";
   }
 
   std::string task(const Instruction& i, State before, State after) {
     const int chunk = i.chunk.value;
-    if (chunks_.count(chunk) == 0) return fmt::format("{} runs a chunk of another stage", to_string(i));
+    if (chunks_.count(chunk) == 0)
+      return fmt::format("{} runs a chunk of another stage", to_string(i));
     if (stage_.gathers_chunks() && i.op != Op::backward_weight && gathered_.count(chunk) == 0) {
       return to_string(i) + " has no weights";
     }
@@ -206,17 +221,21 @@ class TaskChecker {
     last_task_ = {chunk, i.micro_batch.value};
     last_is_forward_ = is_forward;
     if (is_forward && chunk > 0) return input(i, Payload::activation, chunk - 1);
-    if (before == State::forward_done && chunk + 1 < num_chunks_) return input(i, Payload::gradient, chunk);
+    if (before == State::forward_done && chunk + 1 < num_chunks_)
+      return input(i, Payload::gradient, chunk);
     return "";
   }
 
   std::string input(const Instruction& i, Payload payload, int cut) {
     const Received& received = received_[{payload, cut, i.micro_batch.value}];
     const Interval layers = chunks_.at(i.chunk.value);
-    const Stage& mesh = parts_.mesh_at(payload == Payload::activation ? layers.begin : layers.end - 1);
-    const Interval samples = mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage()).replica)];
+    const Stage& mesh =
+        parts_.mesh_at(payload == Payload::activation ? layers.begin : layers.end - 1);
+    const Interval samples =
+        mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage()).replica)];
     if (samples.empty() || received.whole() == samples) return "";
-    return fmt::format("{} has {} of its {} samples", to_string(i), received.size(), samples.size());
+    return fmt::format("{} has {} of its {} samples", to_string(i), received.size(),
+                       samples.size());
   }
 
   const Plan& plan_;
@@ -230,7 +249,8 @@ class TaskChecker {
   std::int64_t num_layers_ = 0;
   std::map<int, Interval> chunks_;  // with their layers
   std::map<InputKey, Received> received_;
-  std::map<std::pair<int, int>, Interval> tied_rows_;  // by the end to which they come, and the one they come from
+  std::map<std::pair<int, int>, Interval> tied_rows_;  // by the end to which they come, and the one
+                                                       // they come from
   std::map<std::pair<int, int>, State> states_;
   std::pair<int, int> last_task_ = {-1, -1};
   bool last_is_forward_ = false;

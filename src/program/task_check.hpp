@@ -24,9 +24,9 @@ struct TaskReport {
   std::vector<TiedRows> tied_rows;
 };
 
-/// Follows one program: inputs whole before tasks, every task once and in the order F, B, W, the gradients of a
-/// chunk reduced once and after its last W, gathered weights there while they are needed and no longer. `ends`: those
-/// of the tied parameters (`tie_ends`).
+/// Follows one program: inputs whole before tasks, every task once and in the order F, B, W, the
+/// gradients of a chunk reduced once and after its last W, gathered weights there while they are
+/// needed and no longer. `ends`: those of the tied parameters (`tie_ends`).
 TaskReport check_tasks(const Plan& plan, const Program& program, const std::vector<TieEnd>& ends);
 
 }  // namespace pptrain

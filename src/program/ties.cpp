@@ -17,7 +17,8 @@ class Parts {
     for (std::size_t s = 0; s < parts_.size(); ++s) {
       if (!contains(plan_.stages[s].layers, layer)) continue;
       const StagePart* part = &parts_[s].part_at(layer);
-      return {tie, StageId(static_cast<int>(s)), static_cast<int>(part - parts_[s].all().data()), layer};
+      return {tie, StageId(static_cast<int>(s)), static_cast<int>(part - parts_[s].all().data()),
+              layer};
     }
     return {tie, StageId(-1), 0, layer};
   }
@@ -30,8 +31,8 @@ class Parts {
 }  // namespace
 
 int Tie::num_layers_in(const std::vector<Interval>& of) const {
-  return static_cast<int>(
-      std::count_if(layers.begin(), layers.end(), [&](std::int64_t layer) { return contains(of, layer); }));
+  return static_cast<int>(std::count_if(layers.begin(), layers.end(),
+                                        [&](std::int64_t layer) { return contains(of, layer); }));
 }
 
 std::vector<TieEnd> tie_ends(const Plan& plan, const std::vector<Tie>& ties) {
@@ -53,9 +54,11 @@ std::vector<TieEnd> tie_ends(const Plan& plan, const std::vector<Tie>& ties) {
 }
 
 std::vector<Interval> tie_division(const Stage& mesh, const Tie& tie) {
-  if (tie.axis.empty()) return std::vector<Interval>(static_cast<std::size_t>(mesh.tensor_parallel), {0, tie.rows});
+  if (tie.axis.empty())
+    return std::vector<Interval>(static_cast<std::size_t>(mesh.tensor_parallel), {0, tie.rows});
   const auto shards = mesh.shards.find(tie.axis);
-  return shards != mesh.shards.end() ? shards->second : even_division(tie.rows, mesh.tensor_parallel);
+  return shards != mesh.shards.end() ? shards->second
+                                     : even_division(tie.rows, mesh.tensor_parallel);
 }
 
 std::vector<EqualCopies> tie_copies(const Stage& mesh, const Tie& tie) {
@@ -70,7 +73,8 @@ std::vector<EqualCopies> tie_copies(const Stage& mesh, const Tie& tie) {
   for (const Interval& rows : tie_division(mesh, tie)) {
     const std::size_t shard = copies.size();
     copies.push_back({rows, {}});
-    for (const std::vector<DeviceId>& replica : mesh.devices) copies.back().devices.push_back(replica[shard]);
+    for (const std::vector<DeviceId>& replica : mesh.devices)
+      copies.back().devices.push_back(replica[shard]);
   }
   return copies;
 }

@@ -9,13 +9,16 @@
 
 namespace pptrain {
 
-/// A parameter that several layers read: the table of tokens of an embedding and its output layer, for one.
+/// A parameter that several layers read: the table of tokens of an embedding and its output layer,
+/// for one.
 ///
-/// The rows of the parameter may be divided over a tensor-parallel group. Gradients are summed row by row.
+/// The rows of the parameter may be divided over a tensor-parallel group. Gradients are summed row
+/// by row.
 struct Tie {
   std::string name = {};                  ///< of the parameter
   std::vector<std::int64_t> layers = {};  ///< that read it, ascending: two or more
-  std::string axis = {};                  ///< along which its rows are divided, as in plans; "": every member has all
+  std::string axis = {};  ///< along which its rows are divided, as in plans; "": every member has
+                          ///< all
   std::int64_t rows = 0;
   double row_bytes = 0.0;  ///< of its gradient
 
@@ -39,16 +42,19 @@ struct TieEnd {
   bool operator==(const TieEnd&) const = default;
 };
 
-/// The ends of all ties that more than one part has, tie by tie, each tie's in the order of their layers. Instructions
-/// about tied gradients number ends by their places here.
+/// The ends of all ties that more than one part has, tie by tie, each tie's in the order of their
+/// layers. Instructions about tied gradients number ends by their places here.
 std::vector<TieEnd> tie_ends(const Plan& plan, const std::vector<Tie>& ties);
 
 /// Whether two ends have copies of one parameter.
-inline bool are_tied(const TieEnd& one, const TieEnd& other) { return one.tie == other.tie && !(one == other); }
+inline bool are_tied(const TieEnd& one, const TieEnd& other) {
+  return one.tie == other.tie && !(one == other);
+}
 
 /// The rows that each member of a mesh's tensor-parallel group has.
 std::vector<Interval> tie_division(const Stage& mesh, const Tie& tie);
-/// The replicas of each shard hold the same rows; where the members do not divide them, all devices do.
+/// The replicas of each shard hold the same rows; where the members do not divide them, all devices
+/// do.
 std::vector<EqualCopies> tie_copies(const Stage& mesh, const Tie& tie);
 
 }  // namespace pptrain

@@ -10,8 +10,9 @@
 namespace pptrain {
 namespace {
 
-/// Events of one thread must not overlap but where one lies within another, or viewers draw them wrongly. A device
-/// computes one thing at a time, in thread 0; of what it communicates at a time each has a thread of its own.
+/// Events of one thread must not overlap but where one lies within another, or viewers draw them
+/// wrongly. A device computes one thing at a time, in thread 0; of what it communicates at a time
+/// each has a thread of its own.
 class Threads {
  public:
   /// Events must be asked for by their begin.
@@ -24,19 +25,22 @@ class Threads {
     ends_[static_cast<std::size_t>(thread)] = event.end;
     return static_cast<int>(thread) + 1;
   }
-  /// How many of communication; those that nothing is in are named too, so that all devices look alike.
+  /// How many of communication; those that nothing is in are named too, so that all devices look
+  /// alike.
   int num_communicating() const { return std::max(1, static_cast<int>(ends_.size())); }
 
  private:
   std::vector<double> ends_;  ///< of the last event of each thread of communication
 };
 
-nlohmann::ordered_json metadata(const char* kind, int process, int thread, const nlohmann::ordered_json& arguments) {
+nlohmann::ordered_json metadata(const char* kind, int process, int thread,
+                                const nlohmann::ordered_json& arguments) {
   return {{"name", kind}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", arguments}};
 }
 
 void name_threads(nlohmann::ordered_json& events, int device, const Threads& threads) {
-  events.push_back(metadata("process_name", device, 0, {{"name", fmt::format("device {}", device)}}));
+  events.push_back(
+      metadata("process_name", device, 0, {{"name", fmt::format("device {}", device)}}));
   events.push_back(metadata("process_sort_index", device, 0, {{"sort_index", device}}));
   events.push_back(metadata("thread_name", device, 0, {{"name", "compute"}}));
   for (int t = 1; t <= threads.num_communicating(); ++t) {
@@ -45,7 +49,8 @@ void name_threads(nlohmann::ordered_json& events, int device, const Threads& thr
   }
 }
 
-/// Times are whole nanoseconds, so that what follows on an event does not begin before its end by a rounding.
+/// Times are whole nanoseconds, so that what follows on an event does not begin before its end by a
+/// rounding.
 nlohmann::ordered_json duration_event(const TraceEvent& event, int thread) {
   const auto nanoseconds = [](double seconds) { return std::llround(seconds * 1e9); };
   const long long begin = nanoseconds(event.begin);

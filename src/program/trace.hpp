@@ -20,8 +20,8 @@ struct TraceEvent {
 };
 using Trace = std::vector<TraceEvent>;
 
-/// Chrome trace-event JSON: a process per device, thread 0 for what it computes, further ones for what it communicates
-/// at a time; microseconds; by begin.
+/// Chrome trace-event JSON: a process per device, thread 0 for what it computes, further ones for
+/// what it communicates at a time; microseconds; by begin.
 std::string chrome_trace(const Trace& trace);
 /// One document of several of `chrome_trace`.
 std::string merge_chrome_traces(const std::vector<std::string>& traces);

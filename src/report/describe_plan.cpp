@@ -11,7 +11,9 @@ using nlohmann::json;
 
 json interval(const Interval& interval) { return {interval.begin, interval.end}; }
 
-json optional_number(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
+json optional_number(const std::optional<double>& value) {
+  return value ? json(*value) : json(nullptr);
+}
 
 /// Layers that a stage divides otherwise than its others.
 json block_document(const Block& block) {
@@ -30,8 +32,12 @@ json blocks_document(const std::vector<Block>& blocks) {
 json stage_document(const Stage& stage, const Profile& profile) {
   json layers = json::array();
   for (const Interval& chunk : stage.layers) {
-    const auto name = [&](std::int64_t layer) { return profile.layers[static_cast<std::size_t>(layer)].name; };
-    layers.push_back({{"interval", interval(chunk)}, {"first", name(chunk.begin)}, {"last", name(chunk.end - 1)}});
+    const auto name = [&](std::int64_t layer) {
+      return profile.layers[static_cast<std::size_t>(layer)].name;
+    };
+    layers.push_back({{"interval", interval(chunk)},
+                      {"first", name(chunk.begin)},
+                      {"last", name(chunk.end - 1)}});
   }
   json devices = json::array();
   for (const auto& replica : stage.devices) {
@@ -57,14 +63,17 @@ json stage_document(const Stage& stage, const Profile& profile) {
 
 std::string schedule_text(const ScheduleChoice& schedule) {
   std::string text = schedule.name;
-  if (schedule.virtual_stages > 1) text += fmt::format(", {} chunks a stage", schedule.virtual_stages);
+  if (schedule.virtual_stages > 1)
+    text += fmt::format(", {} chunks a stage", schedule.virtual_stages);
   if (schedule.unit > 0) text += fmt::format(", units of {}", schedule.unit);
   return text;
 }
 
 json predicted_document(const Prediction& predicted) {
   json parts = json::array();
-  const auto add = [&](const char* name, double seconds) { parts.push_back({{"name", name}, {"seconds", seconds}}); };
+  const auto add = [&](const char* name, double seconds) {
+    parts.push_back({{"name", name}, {"seconds", seconds}});
+  };
   add("compute of the slowest stage", predicted.parts.compute);
   add("bubble", predicted.parts.bubble);
   add("pipeline communication", predicted.parts.pipeline_communication);
@@ -134,10 +143,13 @@ json plan_document(const PlanOfRun& of_run, const Profile& profile) {
                    {"search_seconds", plan.search_seconds},
                    {"search_complete", plan.search_complete}};
   document["stages"] = json::array();
-  for (const Stage& stage : plan.stages) document["stages"].push_back(stage_document(stage, profile));
+  for (const Stage& stage : plan.stages)
+    document["stages"].push_back(stage_document(stage, profile));
   if (plan.predicted) document["predicted"] = predicted_document(*plan.predicted);
-  if (plan.predicted && plan.predicted->speed) document["predicted"]["speed"] = speed_document(*plan.predicted->speed);
-  if (plan.predicted && plan.predicted->cost) document["predicted"]["cost"] = cost_document(*plan.predicted);
+  if (plan.predicted && plan.predicted->speed)
+    document["predicted"]["speed"] = speed_document(*plan.predicted->speed);
+  if (plan.predicted && plan.predicted->cost)
+    document["predicted"]["cost"] = cost_document(*plan.predicted);
   if (plan.predicted && plan.predicted->failures) {
     const FailurePrediction& failures = *plan.predicted->failures;
     document["predicted"]["failures"] = {{"mtbf", failures.mtbf_seconds},
@@ -148,16 +160,18 @@ json plan_document(const PlanOfRun& of_run, const Profile& profile) {
   if (plan.predicted) document["predicted"]["kinds"] = kinds_document(plan.predicted->kinds);
   document["alternatives"] = json::array();
   for (const Alternative& other : plan.alternatives) {
-    document["alternatives"].push_back({{"planner", other.planner},
-                                        {"iteration_seconds", optional_number(other.iteration_seconds)},
-                                        {"measured_seconds", optional_number(other.measured_seconds)},
-                                        {"why_not", other.why_not}});
+    document["alternatives"].push_back(
+        {{"planner", other.planner},
+         {"iteration_seconds", optional_number(other.iteration_seconds)},
+         {"measured_seconds", optional_number(other.measured_seconds)},
+         {"why_not", other.why_not}});
   }
   document["schedules"] = json::array();
   for (const ScheduleAlternative& other : plan.schedules) {
-    document["schedules"].push_back({{"schedule", schedule_text(other.schedule)},
-                                     {"iteration_seconds", optional_number(other.iteration_seconds)},
-                                     {"why_not", other.why_not}});
+    document["schedules"].push_back(
+        {{"schedule", schedule_text(other.schedule)},
+         {"iteration_seconds", optional_number(other.iteration_seconds)},
+         {"why_not", other.why_not}});
   }
   return document;
 }
@@ -165,7 +179,8 @@ json plan_document(const PlanOfRun& of_run, const Profile& profile) {
 std::string node_name(const Cluster& cluster, int node) {
   const int group = cluster.group_of(cluster.devices_of_node(node).front());
   int first = node;
-  while (first > 0 && cluster.group_of(cluster.devices_of_node(first - 1).front()) == group) --first;
+  while (first > 0 && cluster.group_of(cluster.devices_of_node(first - 1).front()) == group)
+    --first;
   const NodeGroup& nodes = cluster.groups[static_cast<std::size_t>(group)];
   const auto index = static_cast<std::size_t>(node - first);
   if (index < nodes.hosts.size()) return nodes.hosts[index];

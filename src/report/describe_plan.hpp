@@ -7,7 +7,8 @@
 
 namespace pptrain {
 
-/// A plan for the page: stages with the names of their layers, predictions, what else was found and why not.
+/// A plan for the page: stages with the names of their layers, predictions, what else was found and
+/// why not.
 nlohmann::json plan_document(const PlanOfRun& plan, const Profile& profile);
 
 /// Its host where that is known, else kind and number.

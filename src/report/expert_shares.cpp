@@ -14,7 +14,9 @@ struct LayerRows {
   std::size_t experts;
 
   bool are_counted() const { return *rows >= 0; }
-  double sum() const { return static_cast<double>(std::accumulate(rows, rows + experts, std::int64_t{0})); }
+  double sum() const {
+    return static_cast<double>(std::accumulate(rows, rows + experts, std::int64_t{0}));
+  }
   double most() const { return static_cast<double>(*std::max_element(rows, rows + experts)); }
 };
 
@@ -37,7 +39,8 @@ ExpertShares expert_shares(const MetricsHistory& history, std::size_t first_row)
       const double fullest = of.most() * static_cast<double>(experts) / of.sum();
       shares.fullest[row] = std::fmax(shares.fullest[row], fullest);
       if (row < first_row) continue;
-      for (std::size_t e = 0; e < experts; ++e) shares.of_layers[l][e] += static_cast<double>(of.rows[e]);
+      for (std::size_t e = 0; e < experts; ++e)
+        shares.of_layers[l][e] += static_cast<double>(of.rows[e]);
     }
   }
   for (std::vector<double>& layer : shares.of_layers) {

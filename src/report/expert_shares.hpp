@@ -10,7 +10,8 @@ namespace pptrain {
 /// How evenly the rows of a run went to its experts.
 struct ExpertShares {
   std::vector<std::vector<double>> of_layers;  ///< of each expert in the rows of its layer, 0 to 1
-  /// By row of the series: how many times the mean of its layer the fullest expert of all has; NaN where none counted.
+  /// By row of the series: how many times the mean of its layer the fullest expert of all has; NaN
+  /// where none counted.
   std::vector<double> fullest;
 };
 

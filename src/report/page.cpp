@@ -30,7 +30,8 @@ std::string escaped(const std::string& text) {
 /// JSON in which nothing ends the script element that it stands in.
 std::string embedded(const nlohmann::json& document) {
   std::string text = document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;) text.replace(at, 1, "\\u003c");
+  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;)
+    text.replace(at, 1, "\\u003c");
   return text;
 }
 
@@ -52,8 +53,8 @@ std::string filled_page(const std::string& title, std::initializer_list<const ch
 
 std::string report_page(const nlohmann::json& document) {
   return filled_page(document.at("job").at("name").get<std::string>(),
-                     {page_files::charts_js, page_files::sections_js, page_files::plan_js, page_files::pipeline_js,
-                      page_files::page_js},
+                     {page_files::charts_js, page_files::sections_js, page_files::plan_js,
+                      page_files::pipeline_js, page_files::page_js},
                      document);
 }
 

@@ -11,6 +11,7 @@ extern const char* const plan_js;
 extern const char* const pipeline_js;
 extern const char* const page_js;
 extern const char* const sweep_js;
-extern const char* const d3_js;  ///< "" where the build did not find it: the page then has tables alone
+extern const char* const d3_js;  ///< "" where the build did not find it: the page then has tables
+                                 ///< alone
 
 }  // namespace pptrain::page_files

@@ -22,7 +22,8 @@ json fewer_nodes_document(const Cluster& cluster, const std::vector<OnFewerNodes
     list.push_back({{"nodes", part.num_nodes},
                     {"devices", part.num_devices},
                     {"kinds", kinds_of(cluster, part.nodes)},
-                    {"iteration_seconds", part.iteration_seconds ? short_number(*part.iteration_seconds) : json()},
+                    {"iteration_seconds",
+                     part.iteration_seconds ? short_number(*part.iteration_seconds) : json()},
                     {"why_not", part.why_not}});
   }
   return list;

@@ -5,8 +5,8 @@
 
 namespace pptrain {
 
-/// A series in fewer points: each stands for a run of rows. Rows that are no number count for nothing; a point of such
-/// rows alone is no number.
+/// A series in fewer points: each stands for a run of rows. Rows that are no number count for
+/// nothing; a point of such rows alone is no number.
 struct ReducedSeries {
   std::vector<double> mean;
   std::vector<double> low;
@@ -23,7 +23,8 @@ template <class T>
 std::vector<T> last_of_points(const std::vector<T>& rows, std::size_t per_point) {
   std::vector<T> lasts;
   for (std::size_t begin = 0; begin < rows.size(); begin += per_point) {
-    lasts.push_back(rows[begin + per_point < rows.size() ? begin + per_point - 1 : rows.size() - 1]);
+    lasts.push_back(
+        rows[begin + per_point < rows.size() ? begin + per_point - 1 : rows.size() - 1]);
   }
   return lasts;
 }

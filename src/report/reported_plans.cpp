@@ -18,7 +18,8 @@ constexpr std::size_t most_tasks = 6000;
 const Plan& last_plan(const ReportedPlans& reported) { return reported.plans.back().plan; }
 
 Instance instance_of(const ReportedPlans& reported) {
-  const std::vector<Tie> ties = reported.config ? ties_of(*reported.config, reported.profile) : std::vector<Tie>();
+  const std::vector<Tie> ties =
+      reported.config ? ties_of(*reported.config, reported.profile) : std::vector<Tie>();
   return {reported.profile, reported.cluster, last_plan(reported).global_batch_size, ties};
 }
 
@@ -26,12 +27,14 @@ Instance instance_of(const ReportedPlans& reported) {
 std::vector<DeviceId> devices_of(const Plan& plan) {
   std::vector<DeviceId> devices;
   for (const Stage& stage : plan.stages) {
-    for (const auto& replica : stage.devices) devices.insert(devices.end(), replica.begin(), replica.end());
+    for (const auto& replica : stage.devices)
+      devices.insert(devices.end(), replica.begin(), replica.end());
   }
   return devices;
 }
 
-json device_document(const Cluster& cluster, const Plan& plan, const std::vector<StateBytes>& state, DeviceId device) {
+json device_document(const Cluster& cluster, const Plan& plan, const std::vector<StateBytes>& state,
+                     DeviceId device) {
   const DeviceKind& kind = cluster.kind_of(device);
   json entry = {{"id", device.value}, {"kind", kind.name}, {"memory", kind.memory}};
   if (plan.predicted && device.index() < plan.predicted->peak_bytes.size()) {
@@ -83,26 +86,29 @@ json timelines_document(const ReportedPlans& reported, const json& chrome_trace,
   }
   Timeline measured;
   if (chrome_trace.is_object()) measured = timeline_of(chrome_trace, devices);
-  if (measured.rows.empty()) join_alike(predicted);  // else both have their devices in the same rows
+  if (measured.rows.empty())
+    join_alike(predicted);  // else both have their devices in the same rows
   thin(predicted, measured, most_tasks);
   return {{"predicted", to_json(predicted)}, {"measured", to_json(measured)}};
 }
 
 json plans_document(const ReportedPlans& reported) {
   json plans = json::array();
-  for (const PlanOfRun& plan : reported.plans) plans.push_back(plan_document(plan, reported.profile));
+  for (const PlanOfRun& plan : reported.plans)
+    plans.push_back(plan_document(plan, reported.profile));
   return plans;
 }
 
 json planned_job_document(const ReportedPlans& reported) {
   const Plan& plan = last_plan(reported);
-  return {{"name", reported.config ? reported.config->job.name : plan.model},
-          {"model", plan.model},
-          {"cluster", reported.cluster.name},
-          {"devices", reported.cluster.num_devices()},
-          {"nodes", reported.cluster.num_nodes()},
-          {"global_batch_size", plan.samples_per_step()},
-          {"unit", reported.config && reported.config->rows_per_sample() == 1 ? "samples" : "tokens"}};
+  return {
+      {"name", reported.config ? reported.config->job.name : plan.model},
+      {"model", plan.model},
+      {"cluster", reported.cluster.name},
+      {"devices", reported.cluster.num_devices()},
+      {"nodes", reported.cluster.num_nodes()},
+      {"global_batch_size", plan.samples_per_step()},
+      {"unit", reported.config && reported.config->rows_per_sample() == 1 ? "samples" : "tokens"}};
 }
 
 }  // namespace pptrain

@@ -28,12 +28,14 @@ struct ReportedPlans {
   Profile profile;
 };
 
-/// Nodes with their devices: the memory of each and what the last plan keeps in it, `predicted_bytes` and of these
-/// `state` (weights, gradients, optimizer state). A list of objects, one for each node.
+/// Nodes with their devices: the memory of each and what the last plan keeps in it,
+/// `predicted_bytes` and of these `state` (weights, gradients, optimizer state). A list of objects,
+/// one for each node.
 nlohmann::json nodes_document(const ReportedPlans& reported);
 
-/// One iteration of the last plan as the simulator has it, and as `chrome_trace` (null: it was not recorded) measured
-/// it: `predicted` and `measured` of `to_json`. What cannot be simulated is said in `notes`.
+/// One iteration of the last plan as the simulator has it, and as `chrome_trace` (null: it was not
+/// recorded) measured it: `predicted` and `measured` of `to_json`. What cannot be simulated is said
+/// in `notes`.
 nlohmann::json timelines_document(const ReportedPlans& reported, const nlohmann::json& chrome_trace,
                                   nlohmann::json& notes);
 

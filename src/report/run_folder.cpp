@@ -50,7 +50,9 @@ std::int64_t resumed_step_of(const MetricsContent& metrics) {
 std::optional<std::int64_t> step_of_plan(const std::string& name) {
   static const std::string prefix = "plan-after-";
   static const std::string suffix = ".json";
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return {};
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
+      name.size() <= prefix.size() + suffix.size())
+    return {};
   std::int64_t step = 0;
   const char* end = name.data() + name.size() - suffix.size();
   const auto read = std::from_chars(name.data() + prefix.size(), end, step);
@@ -89,7 +91,8 @@ MetricsContent metrics_of(const std::string& path) {
 }
 
 double seconds_since_written(const std::string& path) {
-  return std::chrono::duration<double>(fs::file_time_type::clock::now() - fs::last_write_time(path)).count();
+  return std::chrono::duration<double>(fs::file_time_type::clock::now() - fs::last_write_time(path))
+      .count();
 }
 
 }  // namespace
@@ -107,7 +110,8 @@ RunFolder read_run_folder(const std::string& path) {
   try {
     run.config = read_config(path + "/config.toml");
   } catch (const Error& error) {
-    run.losses.push_back(fmt::format("The configuration cannot be read any more: {}.", error.what()));
+    run.losses.push_back(
+        fmt::format("The configuration cannot be read any more: {}.", error.what()));
   }
   run.metrics = metrics_of(path + "/metrics.h5");
   run.resumed_step = resumed_step_of(run.metrics);
@@ -126,14 +130,19 @@ bool close_metrics(const RunFolder& run) {
   if (!run.metrics.left_open) return false;
   const std::string path = run.path + "/metrics.h5";
   const std::vector<double>& iterations = run.metrics.history.reals.at("steps/iteration_seconds");
-  const double longest = iterations.empty() ? 0.0 : *std::max_element(iterations.begin(), iterations.end());
+  const double longest =
+      iterations.empty() ? 0.0 : *std::max_element(iterations.begin(), iterations.end());
   if (seconds_since_written(path) < std::max(quiet_seconds, quiet_iterations * longest)) {
-    log_info("{} was left open by its writer and may still be written: other programs open it with swmr=True", path);
+    log_info(
+        "{} was left open by its writer and may still be written: other programs open it with "
+        "swmr=True",
+        path);
     return false;
   }
   try {
-    const MetricsFile closed(path, run.metrics.history.num_ranks, run.metrics.plan, run.metrics.environment,
-                             &run.metrics.history, run.metrics.history.experts);
+    const MetricsFile closed(path, run.metrics.history.num_ranks, run.metrics.plan,
+                             run.metrics.environment, &run.metrics.history,
+                             run.metrics.history.experts);
   } catch (const Error& error) {
     log_warning("{}", error.what());
     return false;

@@ -11,7 +11,8 @@ std::vector<double> training_seconds(const MetricsHistory& history) {
   double sum = 0.0;
   std::int64_t before = 0;
   for (std::size_t row = 0; row < steps.size(); ++row) {
-    if (std::isfinite(iterations[row])) sum += iterations[row] * static_cast<double>(steps[row] - before);
+    if (std::isfinite(iterations[row]))
+      sum += iterations[row] * static_cast<double>(steps[row] - before);
     before = steps[row];
     seconds.push_back(sum);
   }

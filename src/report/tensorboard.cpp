@@ -19,7 +19,8 @@ namespace {
 
 template <class Number>
 void put_fixed(std::string& out, Number value) {
-  static_assert(std::endian::native == std::endian::little, "TFRecord and protobuf are little-endian");
+  static_assert(std::endian::native == std::endian::little,
+                "TFRecord and protobuf are little-endian");
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
@@ -51,7 +52,8 @@ std::string event(double wall_time, std::int64_t step) {
 }
 
 /// Summary { repeated Value value = 1; }, Value { string tag = 1; float simple_value = 2; }
-std::string scalar_event(double wall_time, std::int64_t step, const std::string& tag, double scalar) {
+std::string scalar_event(double wall_time, std::int64_t step, const std::string& tag,
+                         double scalar) {
   std::string value;
   put_bytes(value, 1, tag);
   put_tag(value, 2, Wire::fixed32);
@@ -92,7 +94,8 @@ double start_of(const RunFolder& run) {
 class WallTimes {
  public:
   explicit WallTimes(const RunFolder& run)
-      : steps_(run.metrics.history.integers.at("steps/step")), seconds_(training_seconds(run.metrics.history)) {
+      : steps_(run.metrics.history.integers.at("steps/step")),
+        seconds_(training_seconds(run.metrics.history)) {
     offset_ = start_of(run) - elapsed(run.resumed_step);
   }
   /// Seconds since 1970 when so many steps were done.
@@ -101,7 +104,8 @@ class WallTimes {
  private:
   double elapsed(std::int64_t step) const {
     const auto after = std::upper_bound(steps_.begin(), steps_.end(), step);
-    return after == steps_.begin() ? 0.0 : seconds_[static_cast<std::size_t>(after - steps_.begin()) - 1];
+    return after == steps_.begin() ? 0.0
+                                   : seconds_[static_cast<std::size_t>(after - steps_.begin()) - 1];
   }
 
   std::vector<std::int64_t> steps_;
@@ -167,9 +171,11 @@ std::string write_tensorboard(const RunFolder& run, const std::string& directory
   std::error_code error;
   fs::create_directories(directory, error);
   const std::string suggestion = "name another folder with --tensorboard";
-  if (error) throw_unwritable({directory, "the folder cannot be made", "", suggestion}, error.value());
+  if (error)
+    throw_unwritable({directory, "the folder cannot be made", "", suggestion}, error.value());
   const std::string name = fs::path(run.full_path()).filename();
-  const std::string path = directory + fmt::format("/events.out.tfevents.{}", name.empty() ? "run" : name);
+  const std::string path =
+      directory + fmt::format("/events.out.tfevents.{}", name.empty() ? "run" : name);
   write_file(path, tensorboard_events(run), suggestion);
   return path;
 }

@@ -31,11 +31,12 @@ class Builder {
   }
   Timeline take() {
     for (Timeline::Row& row : timeline_.rows) {
-      std::stable_sort(row.tasks.begin(), row.tasks.end(), [](const TimelineTask& a, const TimelineTask& b) {
-        const bool a_last = a.kind == TimelineTask::Kind::communication;
-        const bool b_last = b.kind == TimelineTask::Kind::communication;
-        return a_last != b_last ? b_last : a.begin < b.begin;
-      });
+      std::stable_sort(row.tasks.begin(), row.tasks.end(),
+                       [](const TimelineTask& a, const TimelineTask& b) {
+                         const bool a_last = a.kind == TimelineTask::Kind::communication;
+                         const bool b_last = b.kind == TimelineTask::Kind::communication;
+                         return a_last != b_last ? b_last : a.begin < b.begin;
+                       });
     }
     return std::move(timeline_);
   }
@@ -56,7 +57,8 @@ std::optional<TimelineTask::Kind> kind_of(Op op) {
   }
 }
 
-/// Takes a whole number that is not negative off the beginning of a text; nothing where there is none.
+/// Takes a whole number that is not negative off the beginning of a text; nothing where there is
+/// none.
 std::optional<int> take_number(std::string_view& text) {
   int number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -69,7 +71,10 @@ std::optional<int> take_number(std::string_view& text) {
 TimelineTask task_named(std::string_view name, bool communicates) {
   using Kind = TimelineTask::Kind;
   static constexpr std::array<std::pair<std::string_view, Kind>, 4> kinds = {
-      {{"F", Kind::forward}, {"BW", Kind::backward}, {"B", Kind::backward}, {"W", Kind::backward_weight}}};
+      {{"F", Kind::forward},
+       {"BW", Kind::backward},
+       {"B", Kind::backward},
+       {"W", Kind::backward_weight}}};
   for (const auto& [prefix, kind] : kinds) {
     if (communicates || !name.starts_with(prefix)) continue;
     std::string_view rest = name.substr(prefix.size());
@@ -89,7 +94,8 @@ void add_event(const nlohmann::json& event, Builder& builder) {
   TimelineTask task = task_named(name, event.value("tid", 0) > 0);
   task.begin = event.value("ts", 0.0) * microsecond;
   task.end = task.begin + event.value("dur", 0.0) * microsecond;
-  if (std::isfinite(task.begin) && std::isfinite(task.end)) builder.add(DeviceId(event.value("pid", -1)), task);
+  if (std::isfinite(task.begin) && std::isfinite(task.end))
+    builder.add(DeviceId(event.value("pid", -1)), task);
 }
 
 std::size_t num_tasks(const Timeline& timeline) {
@@ -100,7 +106,8 @@ std::size_t num_tasks(const Timeline& timeline) {
 
 void keep_every(Timeline& timeline, std::size_t nth) {
   std::vector<Timeline::Row> kept;
-  for (std::size_t r = 0; r < timeline.rows.size(); r += nth) kept.push_back(std::move(timeline.rows[r]));
+  for (std::size_t r = 0; r < timeline.rows.size(); r += nth)
+    kept.push_back(std::move(timeline.rows[r]));
   timeline.rows = std::move(kept);
 }
 
@@ -129,11 +136,13 @@ Timeline timeline_of(const Trace& trace, const std::vector<DeviceId>& devices) {
     const Instruction& task = event.instruction;
     const std::optional<TimelineTask::Kind> kind = kind_of(task.op);
     if (event.lane == Lane::communication || !kind) {
-      builder.add(event.device, {TimelineTask::Kind::communication, -1, -1, event.begin, event.end});
+      builder.add(event.device,
+                  {TimelineTask::Kind::communication, -1, -1, event.begin, event.end});
     } else if (*kind == TimelineTask::Kind::step) {
       builder.add(event.device, {*kind, -1, -1, event.begin, event.end});
     } else {
-      builder.add(event.device, {*kind, task.chunk.value, task.micro_batch.value, event.begin, event.end});
+      builder.add(event.device,
+                  {*kind, task.chunk.value, task.micro_batch.value, event.begin, event.end});
     }
   }
   return builder.take();
@@ -178,10 +187,14 @@ void thin(Timeline& predicted, Timeline& measured, std::size_t most) {
 nlohmann::json to_json(const Timeline& timeline) {
   nlohmann::json rows = nlohmann::json::array();
   for (const Timeline::Row& row : timeline.rows) {
-    rows.push_back({{"device", row.device.value}, {"alike", row.alike}, {"tasks", drawn(row, tick_of(timeline))}});
+    rows.push_back({{"device", row.device.value},
+                    {"alike", row.alike},
+                    {"tasks", drawn(row, tick_of(timeline))}});
   }
-  return {
-      {"seconds", timeline.seconds}, {"ticks", ticks}, {"devices", timeline.num_devices}, {"rows", std::move(rows)}};
+  return {{"seconds", timeline.seconds},
+          {"ticks", ticks},
+          {"devices", timeline.num_devices},
+          {"rows", std::move(rows)}};
 }
 
 }  // namespace pptrain

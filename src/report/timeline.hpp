@@ -31,19 +31,22 @@ struct Timeline {
   int num_devices = 0;  ///< of the plan
 };
 
-/// Rows of what the simulator recorded, in the order of `devices`; those with nothing recorded stay empty.
+/// Rows of what the simulator recorded, in the order of `devices`; those with nothing recorded stay
+/// empty.
 Timeline timeline_of(const Trace& trace, const std::vector<DeviceId>& devices);
 /// Rows of what trace.json has. What is no event of a Chrome trace is passed over.
 Timeline timeline_of(const nlohmann::json& chrome_trace, const std::vector<DeviceId>& devices);
 
-/// Rows of devices that do the same at the same time, as it is drawn, become one: the first of them.
+/// Rows of devices that do the same at the same time, as it is drawn, become one: the first of
+/// them.
 void join_alike(Timeline& timeline);
 
-/// At most so many tasks of both: every n-th row of each, the same ones. `most` is a matter of what can be drawn.
+/// At most so many tasks of both: every n-th row of each, the same ones. `most` is a matter of what
+/// can be drawn.
 void thin(Timeline& predicted, Timeline& measured, std::size_t most);
 
-/// Rows with device, `alike` and tasks: [kind, chunk, micro-batch, begin, length], seconds as integers of a
-/// hundred-thousandth of the iteration.
+/// Rows with device, `alike` and tasks: [kind, chunk, micro-batch, begin, length], seconds as
+/// integers of a hundred-thousandth of the iteration.
 nlohmann::json to_json(const Timeline& timeline);
 
 }  // namespace pptrain

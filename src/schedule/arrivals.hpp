@@ -9,9 +9,10 @@
 
 namespace pptrain {
 
-/// When the tasks of one kind of a chunk, F or B, can start: what they need arrives micro-batch by micro-batch, in
-/// order. A rank that is busy needs no event for what arrives meanwhile, and one that waits needs one for the next
-/// arrival only, so that events stay few where links hold much back.
+/// When the tasks of one kind of a chunk, F or B, can start: what they need arrives micro-batch by
+/// micro-batch, in order. A rank that is busy needs no event for what arrives meanwhile, and one
+/// that waits needs one for the next arrival only, so that events stay few where links hold much
+/// back.
 class Arrivals {
  public:
   /// Begins anew; all micro-batches can start at `time` seconds.
@@ -46,8 +47,8 @@ class Arrivals {
 
   /// Whether an event is there for one of those that were sent.
   bool waits() const { return waits_; }
-  /// When the next of those that were sent arrives for which the rank, busy until `busy_until`, needs an event; nothing
-  /// where none does.
+  /// When the next of those that were sent arrives for which the rank, busy until `busy_until`,
+  /// needs an event; nothing where none does.
   std::optional<double> await(double busy_until) {
     while (awaited_ < sent_ && times_[static_cast<std::size_t>(awaited_)] < busy_until) ++awaited_;
     waits_ = awaited_ < sent_;

@@ -13,8 +13,8 @@ namespace {
 /// Writes the program of one device: shard `shard` of replica `replica` of a stage.
 class DeviceCompiler {
  public:
-  DeviceCompiler(const Plan& plan, const std::vector<ChunkPlace>& places, Crossings& crossings, StageId stage,
-                 int replica, int shard)
+  DeviceCompiler(const Plan& plan, const std::vector<ChunkPlace>& places, Crossings& crossings,
+                 StageId stage, int replica, int shard)
       : places_(places),
         crossings_(crossings),
         stage_(plan.stages[stage.index()]),
@@ -43,7 +43,8 @@ class DeviceCompiler {
     });
   }
 
-  /// What follows the last task of an iteration: the gradients of all devices, then the optimizer step.
+  /// What follows the last task of an iteration: the gradients of all devices, then the optimizer
+  /// step.
   void finish_training() {
     emit({Op::wait_gradients});
     tied();
@@ -59,7 +60,8 @@ class DeviceCompiler {
  private:
   int num_chunks() const { return static_cast<int>(places_.size()); }
   void emit(const Instruction& instruction) { program_.instructions.push_back(instruction); }
-  void emit_all(const std::vector<Instruction>& instructions, std::optional<MicroBatchId> micro_batch = {}) {
+  void emit_all(const std::vector<Instruction>& instructions,
+                std::optional<MicroBatchId> micro_batch = {}) {
     for (Instruction instruction : instructions) {
       if (micro_batch) instruction.micro_batch = *micro_batch;
       emit(instruction);
@@ -70,7 +72,8 @@ class DeviceCompiler {
   void await(const Crossing& crossing, std::optional<MicroBatchId> micro_batch = {}) {
     const std::size_t first = program_.instructions.size();
     emit_all(crossing.receives, micro_batch);
-    for (std::size_t i = first; i < program_.instructions.size(); ++i) program_.instructions[i].op = Op::wait_receive;
+    for (std::size_t i = first; i < program_.instructions.size(); ++i)
+      program_.instructions[i].op = Op::wait_receive;
     emit_all(crossing.gathers, micro_batch);
   }
 
@@ -93,8 +96,8 @@ class DeviceCompiler {
     }
   }
 
-  /// A tied parameter that one part of this stage has for layers of several chunks belongs to the first of these, and
-  /// gets gradients of all.
+  /// A tied parameter that one part of this stage has for layers of several chunks belongs to the
+  /// first of these, and gets gradients of all.
   void find_owners(const std::vector<Tie>& ties) {
     const StageParts parts(stage_);
     for (const Tie& tie : ties) {
@@ -114,8 +117,9 @@ class DeviceCompiler {
     return static_cast<int>(std::find_if(places_.begin(), places_.end(), has) - places_.begin());
   }
 
-  /// Counts a task that adds to the gradients of its chunk, and of those that own parameters of it. Returns the chunks
-  /// whose gradients want no more: each is reduced at once, beside the tasks of the others.
+  /// Counts a task that adds to the gradients of its chunk, and of those that own parameters of it.
+  /// Returns the chunks whose gradients want no more: each is reduced at once, beside the tasks of
+  /// the others.
   std::vector<int> count_weights(const Task& task, int change) {
     if (task.kind != TaskKind::backward && task.kind != TaskKind::backward_weight) return {};
     std::vector<int> chunks = {task.chunk.value};
@@ -141,20 +145,22 @@ class DeviceCompiler {
 
   /// What this device does for a payload at a cut; looked up once.
   const Crossing& crossing(Payload payload, int cut) {
-    const Crossing*& known = known_crossings_[2 * static_cast<std::size_t>(cut) + (payload == Payload::gradient)];
+    const Crossing*& known =
+        known_crossings_[2 * static_cast<std::size_t>(cut) + (payload == Payload::gradient)];
     if (known == nullptr) known = &crossings_.at(program_, payload, cut);
     return *known;
   }
 
-  /// Where the input of a task crosses to this device. Nothing from a neighbouring chunk on this device, which hands
-  /// its output over.
+  /// Where the input of a task crosses to this device. Nothing from a neighbouring chunk on this
+  /// device, which hands its output over.
   const Crossing* input_of(const Task& task) {
     const int chunk = task.chunk.value;
     if (task.kind == TaskKind::forward) {
       if (chunk == 0 || is_own(chunk - 1)) return nullptr;
       return &crossing(Payload::activation, chunk - 1);
     }
-    if (task.kind == TaskKind::backward_weight || chunk + 1 == num_chunks() || is_own(chunk + 1)) return nullptr;
+    if (task.kind == TaskKind::backward_weight || chunk + 1 == num_chunks() || is_own(chunk + 1))
+      return nullptr;
     return &crossing(Payload::gradient, chunk);
   }
 
@@ -165,7 +171,8 @@ class DeviceCompiler {
   void give_output(const Task& task) {
     const int chunk = task.chunk.value;
     if (task.kind == TaskKind::forward) {
-      if (chunk + 1 < num_chunks()) give_to(chunk + 1, Payload::activation, chunk, task.micro_batch);
+      if (chunk + 1 < num_chunks())
+        give_to(chunk + 1, Payload::activation, chunk, task.micro_batch);
     } else if (task.kind != TaskKind::backward_weight && chunk > 0) {
       give_to(chunk - 1, Payload::gradient, chunk - 1, task.micro_batch);
     }
@@ -173,10 +180,12 @@ class DeviceCompiler {
 
   void give_to(int neighbour, Payload payload, int cut, MicroBatchId micro_batch) {
     if (is_own(neighbour)) {
-      const Stage& mesh =
-          payload == Payload::activation ? crossings_.entry_of(neighbour) : crossings_.exit_of(neighbour);
-      const MeshPlace place = place_in(mesh, program_.replica * stage_.tensor_parallel + program_.shard);
-      emit({Op::hand_over, ChunkId(cut), micro_batch, payload, program_.device, mesh.samples[place.replica]});
+      const Stage& mesh = payload == Payload::activation ? crossings_.entry_of(neighbour)
+                                                         : crossings_.exit_of(neighbour);
+      const MeshPlace place =
+          place_in(mesh, program_.replica * stage_.tensor_parallel + program_.shard);
+      emit({Op::hand_over, ChunkId(cut), micro_batch, payload, program_.device,
+            mesh.samples[place.replica]});
     } else {
       emit_all(crossing(payload, cut).sends, micro_batch);
     }
@@ -191,7 +200,8 @@ class DeviceCompiler {
       if (ends[e].stage != program_.stage) continue;
       own.push_back(static_cast<int>(e));
       for (std::size_t f = 0; f < ends.size(); ++f) {
-        if (are_tied(ends[e], ends[f])) crossings.push_back(crossings_.tied(program_, own.back(), static_cast<int>(f)));
+        if (are_tied(ends[e], ends[f]))
+          crossings.push_back(crossings_.tied(program_, own.back(), static_cast<int>(f)));
       }
     }
     for (const Crossing& crossing : crossings) emit_all(crossing.receives);
@@ -203,8 +213,9 @@ class DeviceCompiler {
   const std::vector<ChunkPlace>& places_;
   Crossings& crossings_;
   const Stage& stage_;
-  std::vector<std::int64_t> weights_left_;        ///< per chunk, tasks that still add to its gradients
-  std::map<int, std::set<int>> owners_;           ///< of a chunk: earlier ones to whose gradients its tasks add
+  std::vector<std::int64_t> weights_left_;  ///< per chunk, tasks that still add to its gradients
+  std::map<int, std::set<int>> owners_;  ///< of a chunk: earlier ones to whose gradients its tasks
+                                         ///< add
   std::vector<const Crossing*> known_crossings_;  ///< by cut and direction
   Program program_;
 };
@@ -238,19 +249,22 @@ TrainingCompiler::TrainingCompiler(const Plan& plan, CompileOptions options)
 
 TrainingCompiler::~TrainingCompiler() = default;
 
-Programs TrainingCompiler::compile(const std::vector<TaskOrder>& orders, const std::vector<int>* some) {
-  return pptrain::compile(plan_, places_, *crossings_, some, [&](DeviceCompiler& compiler, int stage) {
-    compiler.training_tasks(orders[stage], options_);
-    compiler.finish_training();
-  });
+Programs TrainingCompiler::compile(const std::vector<TaskOrder>& orders,
+                                   const std::vector<int>* some) {
+  return pptrain::compile(plan_, places_, *crossings_, some,
+                          [&](DeviceCompiler& compiler, int stage) {
+                            compiler.training_tasks(orders[stage], options_);
+                            compiler.finish_training();
+                          });
 }
 
-Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options) {
+Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders,
+                          const CompileOptions& options) {
   return TrainingCompiler(plan, options).compile(orders, nullptr);
 }
 
-Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
-                          const std::vector<int>& some) {
+Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders,
+                          const CompileOptions& options, const std::vector<int>& some) {
   return TrainingCompiler(plan, options).compile(orders, &some);
 }
 
@@ -258,7 +272,8 @@ Programs compile_evaluation(const Plan& plan, const TransferForms& forms) {
   const std::vector<ChunkPlace> places = chunk_places(plan);
   Crossings crossings(plan, places, {{}, forms});
   return compile(plan, places, crossings, nullptr, [&](DeviceCompiler& compiler, int stage) {
-    // As many micro-batches as there are stages go through all chunks before the next, so that all stages work.
+    // As many micro-batches as there are stages go through all chunks before the next, so that all
+    // stages work.
     const auto group = static_cast<std::int64_t>(plan.stages.size());
     TaskOrder order;
     for (std::int64_t first = 0; first < plan.micro_batches; first += group) {

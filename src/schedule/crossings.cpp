@@ -3,27 +3,31 @@
 namespace pptrain {
 namespace {
 
-void add_receives(Crossing& crossing, const PassageEnds& ends, DeviceId device, ChunkId chunk, Payload payload) {
+void add_receives(Crossing& crossing, const PassageEnds& ends, DeviceId device, ChunkId chunk,
+                  Payload payload) {
   ends.for_each_to(device, [&](const Message& message) {
     if (message.from == device) return;
-    crossing.receives.push_back(
-        {Op::post_receive, chunk, MicroBatchId(0), payload, message.from, message.interval, ends.passage().units});
+    crossing.receives.push_back({Op::post_receive, chunk, MicroBatchId(0), payload, message.from,
+                                 message.interval, ends.passage().units});
   });
 }
 
-void add_sends(Crossing& crossing, const PassageEnds& ends, DeviceId device, ChunkId chunk, Payload payload) {
+void add_sends(Crossing& crossing, const PassageEnds& ends, DeviceId device, ChunkId chunk,
+               Payload payload) {
   ends.for_each_from(device, [&](const Message& message) {
     const Op op = message.to == device ? Op::hand_over : Op::send;
-    crossing.sends.push_back({op, chunk, MicroBatchId(0), payload, message.to, message.interval, ends.passage().units});
+    crossing.sends.push_back(
+        {op, chunk, MicroBatchId(0), payload, message.to, message.interval, ends.passage().units});
   });
 }
 
 /// `whole`: what all `num_devices` that need the same gather once each has its slice.
-void add_gather(Crossing& crossing, const Passage& passage, ChunkId chunk, Payload payload, Interval whole,
-                int num_devices) {
+void add_gather(Crossing& crossing, const Passage& passage, ChunkId chunk, Payload payload,
+                Interval whole, int num_devices) {
   if (passage.form == TransferForm::whole || num_devices == 1) return;
   const Interval interval = {whole.begin * passage.units, whole.end * passage.units};
-  crossing.gathers.push_back({Op::gather_received, chunk, MicroBatchId(0), payload, {}, interval, passage.units});
+  crossing.gathers.push_back(
+      {Op::gather_received, chunk, MicroBatchId(0), payload, {}, interval, passage.units});
 }
 
 }  // namespace
@@ -38,8 +42,12 @@ PassageEnds::PassageEnds(Passage passage) : passage_(std::move(passage)) {
   std::sort(by_receiver_.begin(), by_receiver_.end());
 }
 
-Crossings::Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const CompileOptions& options)
-    : plan_(plan), places_(places), options_(options), ends_(pptrain::tie_ends(plan, options.ties)) {
+Crossings::Crossings(const Plan& plan, const std::vector<ChunkPlace>& places,
+                     const CompileOptions& options)
+    : plan_(plan),
+      places_(places),
+      options_(options),
+      ends_(pptrain::tie_ends(plan, options.ties)) {
   for (const Stage& stage : plan.stages) parts_.emplace_back(stage);
 }
 
@@ -62,7 +70,8 @@ const PassageEnds& Crossings::across(Payload payload, int cut) {
   const CutForms forms = options_.forms.at(cut);
   const TransferForm form = forwards ? forms.activation : forms.gradient;
   const auto [entry, is_new] = passages_.try_emplace({&sender, &receiver, form});
-  if (is_new) entry->second = PassageEnds(passage(sample_copies(sender), sample_copies(receiver), form));
+  if (is_new)
+    entry->second = PassageEnds(passage(sample_copies(sender), sample_copies(receiver), form));
   return entry->second;
 }
 
@@ -75,8 +84,8 @@ const Crossing& Crossings::at(const Program& program, Payload payload, int cut) 
   add_sends(crossing, ends, program.device, ChunkId(cut), payload);
   if (crossing.receives.empty()) return crossing;
   const Stage& stage = plan_.stages[program.stage.index()];
-  add_gather(crossing, ends.passage(), ChunkId(cut), payload, stage.samples[static_cast<std::size_t>(program.replica)],
-             stage.tensor_parallel);
+  add_gather(crossing, ends.passage(), ChunkId(cut), payload,
+             stage.samples[static_cast<std::size_t>(program.replica)], stage.tensor_parallel);
   return crossing;
 }
 
@@ -86,8 +95,9 @@ const PassageEnds& Crossings::tied_to(int end, int from) {
     const TieEnd& receiver = ends_[static_cast<std::size_t>(end)];
     const TieEnd& sender = ends_[static_cast<std::size_t>(from)];
     const Tie& tie = options_.ties[static_cast<std::size_t>(receiver.tie)];
-    entry->second = PassageEnds(passage(tie_copies(mesh_of(sender), tie), tie_copies(mesh_of(receiver), tie),
-                                        options_.forms.of_tie(receiver.tie)));
+    entry->second =
+        PassageEnds(passage(tie_copies(mesh_of(sender), tie), tie_copies(mesh_of(receiver), tie),
+                            options_.forms.of_tie(receiver.tie)));
   }
   return entry->second;
 }

@@ -12,15 +12,16 @@
 
 namespace pptrain {
 
-/// What a device does for one payload of one micro-batch at one cut, or for the tied gradients: instructions whose
-/// micro-batch is to be filled in.
+/// What a device does for one payload of one micro-batch at one cut, or for the tied gradients:
+/// instructions whose micro-batch is to be filled in.
 struct Crossing {
   std::vector<Instruction> receives;  ///< as posts
   std::vector<Instruction> gathers;   ///< of the received slices: one, or none
   std::vector<Instruction> sends;
 };
 
-/// The messages of a passage by the devices at their ends, each device's in the order of the passage.
+/// The messages of a passage by the devices at their ends, each device's in the order of the
+/// passage.
 class PassageEnds {
  public:
   PassageEnds() = default;
@@ -61,23 +62,28 @@ class Crossings {
   /// `plan` and `places` must outlive it.
   Crossings(const Plan& plan, const std::vector<ChunkPlace>& places, const CompileOptions& options);
 
-  /// What crosses a cut at the device of a program; the two chunks beside the cut lie on different stages.
+  /// What crosses a cut at the device of a program; the two chunks beside the cut lie on different
+  /// stages.
   const Crossing& at(const Program& program, Payload payload, int cut);
 
   /// Ends of the plan's tied parameters, by whose places `tied` calls them.
   const std::vector<TieEnd>& tie_ends() const { return ends_; }
-  /// The ends of a tied parameter send each other their gradients of it, already summed over their replicas: what the
-  /// device of a program has to do at the end `end` for what comes from, and goes to, the end `other`. What it has at
-  /// the other end itself it hands over, among the sends there.
+  /// The ends of a tied parameter send each other their gradients of it, already summed over their
+  /// replicas: what the device of a program has to do at the end `end` for what comes from, and
+  /// goes to, the end `other`. What it has at the other end itself it hands over, among the sends
+  /// there.
   Crossing tied(const Program& program, int end, int other);
 
-  /// The division of the first layer of a chunk, and of the last: the cuts before and behind it are between these.
+  /// The division of the first layer of a chunk, and of the last: the cuts before and behind it are
+  /// between these.
   const Stage& entry_of(int chunk) const;
   /// Division of the last layer of a chunk.
   const Stage& exit_of(int chunk) const;
 
  private:
-  const Stage& mesh_of(const TieEnd& end) const { return parts_[end.stage.index()].mesh_at(end.layer); }
+  const Stage& mesh_of(const TieEnd& end) const {
+    return parts_[end.stage.index()].mesh_at(end.layer);
+  }
   const PassageEnds& across(Payload payload, int cut);
   const PassageEnds& tied_to(int end, int from);
 
@@ -87,8 +93,10 @@ class Crossings {
   std::vector<TieEnd> ends_;
   std::deque<StageParts> parts_;  // by stage
   using PassageKey = std::tuple<const Stage*, const Stage*, TransferForm>;
-  std::map<PassageKey, PassageEnds> passages_;                   // by the division that sends and the one that receives
-  std::map<std::pair<int, int>, PassageEnds> tied_passages_;     // by the end that receives and the one that sends
+  std::map<PassageKey, PassageEnds> passages_;  // by the division that sends and the one that
+                                                // receives
+  std::map<std::pair<int, int>, PassageEnds> tied_passages_;     // by the end that receives and the
+                                                                 // one that sends
   std::map<std::tuple<Payload, int, int>, Crossing> crossings_;  // by payload, cut and device
 };
 

@@ -8,8 +8,8 @@
 
 namespace pptrain {
 
-/// When what chunks send arrives. Transfers through one port go one after another in the order in which they are sent;
-/// one between nodes takes its sender's way out and its receiver's way in.
+/// When what chunks send arrives. Transfers through one port go one after another in the order in
+/// which they are sent; one between nodes takes its sender's way out and its receiver's way in.
 class CutPorts {
  public:
   explicit CutPorts(const PipelineShape& shape);
@@ -17,7 +17,8 @@ class CutPorts {
   /// A cut forwards or backwards.
   struct PortWay {
     CutWay time;
-    std::array<int, 2> ports = {0, 0};  ///< of the sender and the receiver; the same where they have one of their own
+    std::array<int, 2> ports = {0, 0};  ///< of the sender and the receiver; the same where they
+                                        ///< have one of their own
   };
   /// The way from chunk `cut` to the next one.
   const PortWay& forward(int cut) const { return ways_[2 * cut]; }

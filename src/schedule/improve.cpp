@@ -15,7 +15,8 @@ bool bound_before(const Task& a, const Task& b) {
   return a.micro_batch == b.micro_batch || a.kind == b.kind;
 }
 
-/// Moves the task at `from` to `to`, others closing up; false and no change where its neighbours forbid it.
+/// Moves the task at `from` to `to`, others closing up; false and no change where its neighbours
+/// forbid it.
 bool move_task(TaskOrder& order, std::ptrdiff_t from, std::ptrdiff_t to) {
   const std::ptrdiff_t step = from < to ? 1 : -1;
   for (std::ptrdiff_t i = from + step; i != to + step; i += step) {
@@ -35,7 +36,8 @@ bool move_task(TaskOrder& order, std::ptrdiff_t from, std::ptrdiff_t to) {
 double improve_orders(const PipelineShape& shape, double bound, long work, unsigned seed,
                       std::vector<TaskOrder>& orders) {
   constexpr std::ptrdiff_t reach = 6;   // places that a task moves at most
-  constexpr double first_slack = 0.03;  // slower than the best by this part is accepted at first, by 0 at last
+  constexpr double first_slack = 0.03;  // slower than the best by this part is accepted at first,
+                                        // by 0 at last
   std::mt19937 random(seed);
   double best = replay(shape, orders)->makespan;
   std::vector<TaskOrder> current = orders;
@@ -47,8 +49,10 @@ double improve_orders(const PipelineShape& shape, double bound, long work, unsig
     const auto shift = static_cast<std::ptrdiff_t>(random() % (2 * reach + 1)) - reach;
     const std::ptrdiff_t to = std::clamp(from + shift, std::ptrdiff_t{0}, std::ssize(order) - 1);
     if (to == from || !move_task(order, from, to)) continue;
-    const auto result = fits(shape, static_cast<int>(rank), order) ? replay(shape, current) : std::nullopt;
-    const double slack = first_slack * (1.0 - static_cast<double>(done) / static_cast<double>(work));
+    const auto result =
+        fits(shape, static_cast<int>(rank), order) ? replay(shape, current) : std::nullopt;
+    const double slack =
+        first_slack * (1.0 - static_cast<double>(done) / static_cast<double>(work));
     if (!result || result->makespan > best * (1.0 + slack)) {
       move_task(order, to, from);
     } else if (result->makespan < best) {

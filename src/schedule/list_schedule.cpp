@@ -27,13 +27,16 @@ class ListRun {
       if (!shape.stored.empty()) chunks_[c].bytes = shape.stored[c];
     }
     for (int r = 0; r < shape.ranks; ++r) {
-      ranks_[r].limit = shape.most_stored.empty() ? shape.micro_batches * shape.chunks_per_rank : shape.most_stored[r];
+      ranks_[r].limit = shape.most_stored.empty() ? shape.micro_batches * shape.chunks_per_rank
+                                                  : shape.most_stored[r];
       ranks_[r].seconds = shape.rank_seconds(r);
-      for (int v = 0; v < shape.chunks_per_rank; ++v) ranks_[r].chunks.push_back(shape.chunk_of(r, v));
+      for (int v = 0; v < shape.chunks_per_rank; ++v)
+        ranks_[r].chunks.push_back(shape.chunk_of(r, v));
       if (!shape.room.empty()) {
         ranks_[r].room = shape.room[r] * PipelineShape::rounding;
         ranks_[r].backward = backward_bytes(shape.stored_of(r));
-        for (const int c : ranks_[r].chunks) ranks_[r].weight = std::max(ranks_[r].weight, shape.stored[c].weight);
+        for (const int c : ranks_[r].chunks)
+          ranks_[r].weight = std::max(ranks_[r].weight, shape.stored[c].weight);
       }
     }
     result_.orders.resize(ranks_.size());
@@ -120,8 +123,9 @@ class ListRun {
     ports_.free_all();
     for (int c = 0; c < shape_.num_chunks(); ++c) {
       Chunk& chunk = chunks_[c];
-      chunk.lead = policy.lead > 0.0 ? std::max(1, static_cast<int>(policy.lead * (shape_.num_chunks() - c)))
-                                     : std::numeric_limits<int>::max();
+      chunk.lead = policy.lead > 0.0
+                       ? std::max(1, static_cast<int>(policy.lead * (shape_.num_chunks() - c)))
+                       : std::numeric_limits<int>::max();
       chunk.forwards.begin(shape_.micro_batches, c == 0 ? 0.0 : infinity);
       chunk.backwards.begin(shape_.micro_batches, infinity);
       chunk.weight = 0;
@@ -132,7 +136,8 @@ class ListRun {
       static_cast<RankState&>(rank) = {};
       rank.warm_up = policy.warm_up * (shape_.ranks - r) * shape_.chunks_per_rank;
       rank.left = shape_.micro_batches * rank.seconds;
-      rank.order.resize(3 * static_cast<std::size_t>(shape_.micro_batches * shape_.chunks_per_rank));
+      rank.order.resize(3 *
+                        static_cast<std::size_t>(shape_.micro_batches * shape_.chunks_per_rank));
       counts_[r].clear();
       events_.push({0.0, r, end_of_task});
     }
@@ -144,7 +149,8 @@ class ListRun {
     result_.sum_of_ends = 0.0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       Rank& rank = ranks_[r];
-      PPTRAIN_ASSERT(rank.started == rank.order.size(), "{} of {} tasks", rank.started, rank.order.size());
+      PPTRAIN_ASSERT(rank.started == rank.order.size(), "{} of {} tasks", rank.started,
+                     rank.order.size());
       const double end = std::max(rank.busy_until, rank.reduced);
       result_.makespan = std::max(result_.makespan, end);
       result_.sum_of_ends += end;
@@ -152,8 +158,8 @@ class ListRun {
     }
   }
 
-  /// Whether there is room for F, with any W that waits beside it, and then for a B without these. The lowest
-  /// micro-batch that has an F left on the rank keeps room for all of its chunks.
+  /// Whether there is room for F, with any W that waits beside it, and then for a B without these.
+  /// The lowest micro-batch that has an F left on the rank keeps room for all of its chunks.
   bool has_room(const Rank& rank, const Chunk& chunk) const {
     if (chunk.forwards.next() - chunk.backwards.next() >= chunk.lead) return false;
     int needed = 1;
@@ -165,7 +171,8 @@ class ListRun {
         stored += chunks_[other].bytes.before;
       }
     }
-    const double beside = rank.waiting > 0.0 ? std::max(chunk.bytes.forward, rank.weight) : chunk.bytes.forward;
+    const double beside =
+        rank.waiting > 0.0 ? std::max(chunk.bytes.forward, rank.weight) : chunk.bytes.forward;
     const double most = stored + std::max(beside, rank.backward - rank.waiting);
     return rank.stored + needed <= rank.limit && most <= rank.room;
   }
@@ -195,7 +202,8 @@ class ListRun {
   /// Whether it is this chunk's turn in the unit.
   bool forward_turn(const Rank& rank, int chunk) const {
     if (policy_->units.empty()) return true;
-    return rank.chunks[blocks_.forwards[rank.forwards]] == chunk && rank.started >= blocks_.after[rank.forwards];
+    return rank.chunks[blocks_.forwards[rank.forwards]] == chunk &&
+           rank.started >= blocks_.after[rank.forwards];
   }
   bool backward_turn(const Rank& rank, int chunk) const {
     return policy_->units.empty() || rank.chunks[blocks_.backwards[rank.backwards]] == chunk;
@@ -220,7 +228,8 @@ class ListRun {
         if (!has_room(rank, chunk)) {
           blocked = blocked || ready <= now;
         } else if (ready <= now) {
-          add_option({false, TaskKind::forward, c, (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forwards.next())});
+          add_option({false, TaskKind::forward, c,
+                      (warming ? 3e9 : 1e9) + chunk_preference(c, chunk.forwards.next())});
         } else {
           next_arrival = ready;
         }
@@ -232,7 +241,8 @@ class ListRun {
         } else if (!has_backward_room(rank, chunk.bytes)) {
           blocked = true;
         } else {
-          add_option({false, TaskKind::backward_input, c, 2e9 + chunk_preference(c, chunk.backwards.next())});
+          add_option({false, TaskKind::backward_input, c,
+                      2e9 + chunk_preference(c, chunk.backwards.next())});
         }
       }
     }
@@ -245,7 +255,8 @@ class ListRun {
     for (const int c : rank.chunks) {
       const Chunk& chunk = chunks_[c];
       if (chunk.weight == chunk.backwards.next()) continue;
-      const bool fits = now + chunk.seconds.backward_weight * (1.0 - policy_->patience) <= next_arrival;
+      const bool fits =
+          now + chunk.seconds.backward_weight * (1.0 - policy_->patience) <= next_arrival;
       const double base = fits || blocked ? 0.0 : -2e9;
       add_option({false, TaskKind::backward_weight, c, base + chunk_preference(c, chunk.weight)});
     }
@@ -290,14 +301,17 @@ class ListRun {
       ++rank.backwards;
       rank.bytes += chunk.bytes.after - chunk.bytes.before;
       rank.waiting += chunk.bytes.after;
-      run(rank, r, {option.kind, id, chunk.backwards.take()}, now, now + chunk.seconds.backward_input);
+      run(rank, r, {option.kind, id, chunk.backwards.take()}, now,
+          now + chunk.seconds.backward_input);
     } else {
       --rank.stored;
       rank.bytes -= chunk.bytes.after;
       rank.waiting -= chunk.bytes.after;
-      run(rank, r, {option.kind, id, MicroBatchId(chunk.weight++)}, now, now + chunk.seconds.backward_weight);
+      run(rank, r, {option.kind, id, MicroBatchId(chunk.weight++)}, now,
+          now + chunk.seconds.backward_weight);
       if (chunk.weight == shape_.micro_batches) {
-        rank.reduced = std::max(rank.reduced, rank.busy_until) + shape_.reduce_seconds_of(option.chunk);
+        rank.reduced =
+            std::max(rank.reduced, rank.busy_until) + shape_.reduce_seconds_of(option.chunk);
       }
     }
   }
@@ -335,7 +349,8 @@ class ListRun {
   /// Adds an event for the next of what was sent that arrives while its rank is free.
   void await_arrival(int source) {
     const int rank = chunks_[source / 2].rank;
-    if (const auto when = arrivals_of(source).await(ranks_[rank].busy_until)) events_.push({*when, rank, source});
+    if (const auto when = arrivals_of(source).await(ranks_[rank].busy_until))
+      events_.push({*when, rank, source});
   }
 
   Arrivals& arrivals_of(int source) {
@@ -379,7 +394,8 @@ ListResult* ListScheduler::run(const ListPolicy& policy, const ListChoices& choi
   return run_->run(policy, choices, most);
 }
 
-ListResult list_schedule(const PipelineShape& shape, const ListPolicy& policy, const ListChoices& choices) {
+ListResult list_schedule(const PipelineShape& shape, const ListPolicy& policy,
+                         const ListChoices& choices) {
   return *ListRun(shape).run(policy, choices, infinity);
 }
 

@@ -11,7 +11,9 @@
 namespace pptrain {
 namespace {
 
-Task task(TaskKind kind, int chunk, int micro_batch) { return {kind, ChunkId(chunk), MicroBatchId(micro_batch)}; }
+Task task(TaskKind kind, int chunk, int micro_batch) {
+  return {kind, ChunkId(chunk), MicroBatchId(micro_batch)};
+}
 
 /// `warm_up` forwards, then one forward and one backward in turn, then the remaining backwards.
 TaskOrder alternate(const TaskOrder& forwards, const TaskOrder& backwards, int warm_up) {
@@ -35,7 +37,8 @@ TaskOrder all_of(TaskKind kind, int chunk, int micro_batches) {
   return order;
 }
 
-/// Sizes of the groups of micro-batches: as many of at least p as there can be, the larger ones first.
+/// Sizes of the groups of micro-batches: as many of at least p as there can be, the larger ones
+/// first.
 std::vector<int> group_sizes(int micro_batches, int ranks) {
   const int groups = std::max(1, micro_batches / ranks);
   std::vector<int> sizes(groups, micro_batches / groups);
@@ -49,7 +52,8 @@ std::vector<TaskOrder> gpipe_orders(const PipelineShape& shape) {
   std::vector<TaskOrder> orders;
   for (int r = 0; r < shape.ranks; ++r) {
     orders.push_back(alternate(all_of(TaskKind::forward, r, shape.micro_batches),
-                               all_of(TaskKind::backward, r, shape.micro_batches), shape.micro_batches));
+                               all_of(TaskKind::backward, r, shape.micro_batches),
+                               shape.micro_batches));
   }
   return orders;
 }
@@ -85,7 +89,8 @@ std::vector<TaskOrder> interleaved_orders(const PipelineShape& shape) {
       }
       begin += size;
     }
-    orders.push_back(alternate(forwards, backwards, (chunks - 1) * sizes.front() + 2 * (shape.ranks - 1 - r)));
+    orders.push_back(
+        alternate(forwards, backwards, (chunks - 1) * sizes.front() + 2 * (shape.ranks - 1 - r)));
   }
   return orders;
 }
@@ -130,8 +135,10 @@ const std::map<std::string, MakeOrders>& makers() {
       {"dapple-b", one_f_one_b<WarmUp::policy_b>},
       {"interleaved-1f1b", at_once<interleaved_orders>},
       {"breadth-first", at_once<breadth_first_orders>},
-      {"zb-h1", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::h1); }},
-      {"zb-h2", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::h2); }},
+      {"zb-h1",
+       [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::h1); }},
+      {"zb-h2",
+       [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::h2); }},
       {"zb-v", [](const PipelineShape& shape) { return zero_bubble_orders(shape, ZeroBubble::v); }},
       {"zeropp", zeropp_orders},
       {"auto", [](const PipelineShape& shape) { return zero_bubble_orders(shape); }},
@@ -155,11 +162,13 @@ FoundOrders find_orders(const std::string& schedule, const PipelineShape& shape)
   const ScheduleKind& kind = schedule_kind(schedule);
   if (kind.chunks == 1 && shape.chunks_per_rank != 1) {
     throw_bad_input({"schedule", fmt::format("{} chunks per rank", shape.chunks_per_rank),
-                     fmt::format("\"{}\" runs one chunk per rank", schedule), "use 1, or another schedule"});
+                     fmt::format("\"{}\" runs one chunk per rank", schedule),
+                     "use 1, or another schedule"});
   }
   if (kind.placement == ChunkPlacement::v_shape && shape.placement != ChunkPlacement::v_shape) {
     throw_bad_input({"schedule", fmt::format("\"{}\" on chunks in a loop", schedule),
-                     "it runs two chunks per rank in a V", "place chunks r and 2p - 1 - r on rank r"});
+                     "it runs two chunks per rank in a V",
+                     "place chunks r and 2p - 1 - r on rank r"});
   }
   return maker->second(shape);
 }

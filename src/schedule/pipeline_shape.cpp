@@ -15,8 +15,8 @@ void refuse(const std::string& problem, const std::string& reason, const std::st
 
 void check_size(const char* what, std::size_t size, int expected) {
   if (size == 0 || size == static_cast<std::size_t>(expected)) return;
-  refuse(fmt::format("{} {} for a pipeline that has {}", size, what, expected), "each has one or none is given",
-         "give one each");
+  refuse(fmt::format("{} {} for a pipeline that has {}", size, what, expected),
+         "each has one or none is given", "give one each");
 }
 
 bool costs_something(double seconds) { return std::isfinite(seconds) && seconds >= 0.0; }
@@ -69,7 +69,8 @@ double PipelineShape::rank_seconds(int rank) const {
 }
 
 void check_shape(const PipelineShape& shape) {
-  if (shape.ranks < 1) refuse(fmt::format("{} ranks", shape.ranks), "a pipeline has at least one", "add stages");
+  if (shape.ranks < 1)
+    refuse(fmt::format("{} ranks", shape.ranks), "a pipeline has at least one", "add stages");
   if (shape.chunks_per_rank < 1) {
     refuse(fmt::format("{} chunks per rank", shape.chunks_per_rank), "each rank has at least one",
            "1 is the plain pipeline");
@@ -78,9 +79,11 @@ void check_shape(const PipelineShape& shape) {
     refuse(fmt::format("{} micro-batches", shape.micro_batches), "an iteration has at least one",
            "use a smaller micro-batch or a larger global batch");
   }
-  if (shape.unit < 0) refuse(fmt::format("unit {}", shape.unit), "a unit has micro-batches", "0 lets it be chosen");
+  if (shape.unit < 0)
+    refuse(fmt::format("unit {}", shape.unit), "a unit has micro-batches", "0 lets it be chosen");
   if (shape.placement == ChunkPlacement::v_shape && shape.chunks_per_rank != 2) {
-    refuse(fmt::format("{} chunks per rank", shape.chunks_per_rank), "a V visits each rank twice", "use 2");
+    refuse(fmt::format("{} chunks per rank", shape.chunks_per_rank), "a V visits each rank twice",
+           "use 2");
   }
   check_size("task times", shape.seconds.size(), shape.num_chunks());
   check_size("cuts", shape.cuts.size(), shape.num_chunks() - 1);
@@ -88,14 +91,17 @@ void check_shape(const PipelineShape& shape) {
   check_size("memory limits", shape.most_stored.size(), shape.ranks);
   check_size("rooms", shape.room.size(), shape.ranks);
   check_size("stored bytes", shape.stored.size(), shape.num_chunks());
-  const bool times = std::all_of(shape.seconds.begin(), shape.seconds.end(), [](const TaskSeconds& s) {
-    return costs_something(s.forward) && costs_something(s.backward_input) && costs_something(s.backward_weight);
-  });
+  const bool times =
+      std::all_of(shape.seconds.begin(), shape.seconds.end(), [](const TaskSeconds& s) {
+        return costs_something(s.forward) && costs_something(s.backward_input) &&
+               costs_something(s.backward_weight);
+      });
   const bool cuts = std::all_of(shape.cuts.begin(), shape.cuts.end(), [](const Cut& cut) {
     return costs_something(cut.forward.seconds) && costs_something(cut.forward.busy) &&
            costs_something(cut.backward.seconds) && costs_something(cut.backward.busy);
   });
-  if (!times || !cuts || !std::all_of(shape.reduce_seconds.begin(), shape.reduce_seconds.end(), costs_something)) {
+  if (!times || !cuts ||
+      !std::all_of(shape.reduce_seconds.begin(), shape.reduce_seconds.end(), costs_something)) {
     refuse("a task or a cut takes a time that is negative or not finite", "time passes forwards",
            "correct the profile");
   }

@@ -38,11 +38,13 @@ struct Cut {
   Cut() = default;
   Cut(CutWay there, CutWay back, Port shared) : forward(there), backward(back), port(shared) {}
   /// Latency alone.
-  Cut(double seconds) : forward{seconds, 0.0}, backward{seconds, 0.0} {}  // NOLINT(google-explicit-constructor)
+  Cut(double seconds)
+      : forward{seconds, 0.0}, backward{seconds, 0.0} {}  // NOLINT(google-explicit-constructor)
   auto operator<=>(const Cut&) const = default;
 };
 
-/// What a rank stores of one micro-batch of a chunk, and needs beside what it stores while a task runs.
+/// What a rank stores of one micro-batch of a chunk, and needs beside what it stores while a task
+/// runs.
 struct StoredBytes {
   double before = 0.0;    ///< stored from the start of F to the end of B
   double after = 0.0;     ///< stored from there to the end of W
@@ -72,14 +74,16 @@ struct PipelineShape {
   ChunkPlacement placement = ChunkPlacement::loop;
   int micro_batches = 1;             ///< m
   std::vector<TaskSeconds> seconds;  ///< of each chunk in layer order; empty: all tasks take 1
-  std::vector<Cut> cuts;             ///< between each chunk and the next; empty: transfers take no time
-  /// All-reduce of a chunk's gradients after its last W, beside tasks and after those before it on the rank; empty: 0.
+  std::vector<Cut> cuts;  ///< between each chunk and the next; empty: transfers take no time
+  /// All-reduce of a chunk's gradients after its last W, beside tasks and after those before it on
+  /// the rank; empty: 0.
   std::vector<double> reduce_seconds;
-  /// Per rank, the most (micro-batch, chunk) activations stored from the start of F to the end of W;
-  /// empty: no limit.
+  /// Per rank, the most (micro-batch, chunk) activations stored from the start of F to the end of
+  /// W; empty: no limit.
   std::vector<int> most_stored;
   std::vector<StoredBytes> stored;  ///< of each chunk; empty where `room` is
-  /// Per rank, the bytes that stored activations and running tasks may take at a time; empty: no limit.
+  /// Per rank, the bytes that stored activations and running tasks may take at a time; empty: no
+  /// limit.
   std::vector<double> room;
   int unit = 0;  ///< ZeroPP's U; 0: chosen
   OrderEffort effort = OrderEffort::full;
@@ -94,11 +98,15 @@ struct PipelineShape {
   /// The v-th chunk of a rank in layer order.
   int chunk_of(int rank, int v) const;
   /// What the tasks of a chunk take.
-  TaskSeconds seconds_of(int chunk) const { return seconds.empty() ? TaskSeconds{} : seconds[chunk]; }
+  TaskSeconds seconds_of(int chunk) const {
+    return seconds.empty() ? TaskSeconds{} : seconds[chunk];
+  }
   /// Between chunk and chunk + 1; nothing between chunks of one rank.
   Cut cut_after(int chunk) const;
   /// What the all-reduce of a chunk's gradients takes, in seconds.
-  double reduce_seconds_of(int chunk) const { return reduce_seconds.empty() ? 0.0 : reduce_seconds[chunk]; }
+  double reduce_seconds_of(int chunk) const {
+    return reduce_seconds.empty() ? 0.0 : reduce_seconds[chunk];
+  }
   /// What each chunk of a rank stores.
   std::vector<StoredBytes> stored_of(int rank) const;
   /// F, B and W of one micro-batch over all chunks of a rank.

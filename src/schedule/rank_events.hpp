@@ -5,8 +5,9 @@
 
 namespace pptrain {
 
-/// Times at which ranks look for a task, in order: in a sorted array, in which a new one is moved forwards from the
-/// end. Few wait at a time and most new ones are late, so that it is faster than a heap.
+/// Times at which ranks look for a task, in order: in a sorted array, in which a new one is moved
+/// forwards from the end. Few wait at a time and most new ones are late, so that it is faster than
+/// a heap.
 class RankEvents {
  public:
   struct Event {
@@ -14,7 +15,9 @@ class RankEvents {
     int rank = 0;       ///< that looks
     int source = -1;    ///< of the event, as whoever pushes it numbers them
     /// By time, and of equal times by rank.
-    bool operator<(const Event& other) const { return when < other.when || (when == other.when && rank < other.rank); }
+    bool operator<(const Event& other) const {
+      return when < other.when || (when == other.when && rank < other.rank);
+    }
   };
 
   void clear() {
@@ -27,7 +30,8 @@ class RankEvents {
   void push(const Event& event) {
     std::size_t place = events_.size();
     events_.push_back(event);
-    for (; place > first_ && event < events_[place - 1]; --place) events_[place] = events_[place - 1];
+    for (; place > first_ && event < events_[place - 1]; --place)
+      events_[place] = events_[place - 1];
     events_[place] = event;
   }
   /// The earliest one; of equal ones that of the lowest rank.

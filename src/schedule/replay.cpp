@@ -12,8 +12,8 @@
 namespace pptrain {
 namespace {
 
-/// Runs the orders forwards in time, as `list_schedule` does: a rank looks at its next task when it ends one, and when
-/// something arrives.
+/// Runs the orders forwards in time, as `list_schedule` does: a rank looks at its next task when it
+/// ends one, and when something arrives.
 class Replayer {
  public:
   Replayer(const PipelineShape& shape, const std::vector<TaskOrder>& orders)
@@ -51,7 +51,8 @@ class Replayer {
 
  private:
   std::size_t table_size() const {
-    return static_cast<std::size_t>(shape_.num_chunks()) * static_cast<std::size_t>(shape_.micro_batches);
+    return static_cast<std::size_t>(shape_.num_chunks()) *
+           static_cast<std::size_t>(shape_.micro_batches);
   }
   std::size_t at(int chunk, int micro_batch) const {
     return static_cast<std::size_t>(chunk) * static_cast<std::size_t>(shape_.micro_batches) +
@@ -90,7 +91,8 @@ class Replayer {
     } else if (task.kind != TaskKind::backward_weight && c > 0) {
       deliver(gradients_[at(c - 1, i)], ports_.send(ports_.backward(c - 1), end), c - 1);
     }
-    const bool adds_gradients = task.kind == TaskKind::backward || task.kind == TaskKind::backward_weight;
+    const bool adds_gradients =
+        task.kind == TaskKind::backward || task.kind == TaskKind::backward_weight;
     if (adds_gradients && --weights_left_[c] == 0) {
       reduced_[rank] = std::max(reduced_[rank], end) + shape_.reduce_seconds_of(c);
     }
@@ -133,15 +135,18 @@ double port_bound(const PipelineShape& shape, const std::vector<double>& first_i
     add(ports.backward(cut), first_gradient[cut + 1] + shape.seconds_of(cut + 1).backward_input);
   }
   double bound = 0.0;
-  for (std::size_t port = 0; port < busy.size(); ++port) bound = std::max(bound, first[port] + busy[port]);
+  for (std::size_t port = 0; port < busy.size(); ++port)
+    bound = std::max(bound, first[port] + busy[port]);
   return bound;
 }
 
 /// Micro-batches of chunks that a rank has room for between F and B.
 double most_that_fit(const PipelineShape& shape, int rank) {
   double least = infinity;
-  for (int v = 0; v < shape.chunks_per_rank; ++v) least = std::min(least, shape.stored[shape.chunk_of(rank, v)].before);
-  return least > 0.0 ? std::max<double>(shape.chunks_per_rank, std::floor(shape.room[rank] / least)) : infinity;
+  for (int v = 0; v < shape.chunks_per_rank; ++v)
+    least = std::min(least, shape.stored[shape.chunk_of(rank, v)].before);
+  return least > 0.0 ? std::max<double>(shape.chunks_per_rank, std::floor(shape.room[rank] / least))
+                     : infinity;
 }
 
 }  // namespace
@@ -197,12 +202,13 @@ double makespan_bound(const PipelineShape& shape) {
   std::vector<double> first_input(chunks, 0.0);
   std::vector<double> first_gradient(chunks, 0.0);
   for (int c = 1; c < chunks; ++c) {
-    first_input[c] = first_input[c - 1] + shape.seconds_of(c - 1).forward + shape.cut_after(c - 1).forward.seconds;
+    first_input[c] = first_input[c - 1] + shape.seconds_of(c - 1).forward +
+                     shape.cut_after(c - 1).forward.seconds;
   }
   first_gradient[chunks - 1] = first_input[chunks - 1] + shape.seconds_of(chunks - 1).forward;
   for (int c = chunks - 2; c >= 0; --c) {
-    first_gradient[c] =
-        first_gradient[c + 1] + shape.seconds_of(c + 1).backward_input + shape.cut_after(c).backward.seconds;
+    first_gradient[c] = first_gradient[c + 1] + shape.seconds_of(c + 1).backward_input +
+                        shape.cut_after(c).backward.seconds;
   }
   double bound = 0.0;
   for (int r = 0; r < shape.ranks; ++r) {

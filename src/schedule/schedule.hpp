@@ -34,8 +34,8 @@ struct FoundOrders {
   std::int64_t work = 0;  ///< tasks that were scheduled or replayed until they were found
 };
 
-/// What is known of the pipeline beside the plan; what is empty counts as equal times, no latency and no
-/// limit. Members as in `PipelineShape`.
+/// What is known of the pipeline beside the plan; what is empty counts as equal times, no latency
+/// and no limit. Members as in `PipelineShape`.
 struct OrderOptions {
   std::vector<TaskSeconds> seconds;
   std::vector<Cut> cuts;
@@ -47,8 +47,9 @@ struct OrderOptions {
   auto operator<=>(const OrderOptions&) const = default;
 };
 
-/// The task order of every stage of the plan, by the schedule that the plan names (docs/schedules.md).
-/// Throws `Error` (exit code 2) where the chunks do not lie as the schedule needs them.
+/// The task order of every stage of the plan, by the schedule that the plan names
+/// (docs/schedules.md). Throws `Error` (exit code 2) where the chunks do not lie as the schedule
+/// needs them.
 std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options = {});
 /// The same with the work that it took.
 FoundOrders find_task_orders(const Plan& plan, const OrderOptions& options);
@@ -61,7 +62,8 @@ struct ChunkPlace {
 };
 std::vector<ChunkPlace> chunk_places(const Plan& plan);
 
-/// Facts of the model that compilation needs, and choices that change when data moves and no number.
+/// Facts of the model that compilation needs, and choices that change when data moves and no
+/// number.
 struct CompileOptions {
   std::vector<Tie> ties = {};  ///< parameters that several layers share
   TransferForms forms = {};    ///< `cheapest_forms` says which are faster
@@ -78,7 +80,8 @@ class TrainingCompiler {
   TrainingCompiler& operator=(const TrainingCompiler&) = delete;
   ~TrainingCompiler();
 
-  /// As `compile_training`: the programs whose indices are in `some`, which ascend; all where it is null.
+  /// As `compile_training`: the programs whose indices are in `some`, which ascend; all where it is
+  /// null.
   Programs compile(const std::vector<TaskOrder>& orders, const std::vector<int>* some);
 
  private:
@@ -89,12 +92,14 @@ class TrainingCompiler {
 };
 
 /// Compiles plan and order to one training program per device: transfers resolved to the
-/// intersections of the sample intervals of the stages on both sides of each cut, gradient reductions
-/// as soon as nothing is added to a chunk's gradients any more, then norm and optimizer step.
-Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options);
+/// intersections of the sample intervals of the stages on both sides of each cut, gradient
+/// reductions as soon as nothing is added to a chunk's gradients any more, then norm and optimizer
+/// step.
+Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders,
+                          const CompileOptions& options);
 /// Only those of them whose indices are in `some`, which ascend.
-Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders, const CompileOptions& options,
-                          const std::vector<int>& some);
+Programs compile_training(const Plan& plan, const std::vector<TaskOrder>& orders,
+                          const CompileOptions& options, const std::vector<int>& some);
 
 /// Programs that run every micro-batch forwards only and sum the loss.
 Programs compile_evaluation(const Plan& plan, const TransferForms& forms = {});

@@ -10,10 +10,12 @@ std::vector<ChunkPlace> chunk_places(const Plan& plan) {
   std::vector<ChunkPlace> places;
   for (int s = 0; s < plan.num_stages(); ++s) {
     const auto& intervals = plan.stages[s].layers;
-    for (int v = 0; v < static_cast<int>(intervals.size()); ++v) places.push_back({StageId(s), v, intervals[v]});
+    for (int v = 0; v < static_cast<int>(intervals.size()); ++v)
+      places.push_back({StageId(s), v, intervals[v]});
   }
-  std::sort(places.begin(), places.end(),
-            [](const ChunkPlace& a, const ChunkPlace& b) { return a.layers.begin < b.layers.begin; });
+  std::sort(places.begin(), places.end(), [](const ChunkPlace& a, const ChunkPlace& b) {
+    return a.layers.begin < b.layers.begin;
+  });
   return places;
 }
 

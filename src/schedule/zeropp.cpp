@@ -18,7 +18,8 @@ std::vector<TaskOrder> weights_last(std::vector<TaskOrder> orders) {
       if (task->kind == TaskKind::forward) ++stored;
       if (task->kind == TaskKind::backward_weight) --stored;
       if (stored > 0) continue;
-      std::stable_partition(begin, task + 1, [](const Task& t) { return t.kind != TaskKind::backward_weight; });
+      std::stable_partition(begin, task + 1,
+                            [](const Task& t) { return t.kind != TaskKind::backward_weight; });
       begin = task + 1;
     }
   }
@@ -60,7 +61,8 @@ class BubbleFiller {
 
   /// Where the rank runs B of each (chunk, micro-batch).
   std::vector<std::size_t> gradient_places(const TaskOrder& order) const {
-    std::vector<std::size_t> places(static_cast<std::size_t>(shape_.num_chunks()) * shape_.micro_batches);
+    std::vector<std::size_t> places(static_cast<std::size_t>(shape_.num_chunks()) *
+                                    shape_.micro_batches);
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (order[i].kind == TaskKind::backward_input) places[key(order[i])] = i;
     }
@@ -70,11 +72,14 @@ class BubbleFiller {
     return task.chunk.index() * shape_.micro_batches + task.micro_batch.index();
   }
 
-  /// The first W after the bubble whose B is before it, of the waiting task's chunk if there is one.
-  std::size_t weight_for(const TaskOrder& order, const std::vector<std::size_t>& gradients, std::size_t before) const {
+  /// The first W after the bubble whose B is before it, of the waiting task's chunk if there is
+  /// one.
+  std::size_t weight_for(const TaskOrder& order, const std::vector<std::size_t>& gradients,
+                         std::size_t before) const {
     std::size_t any = order.size();
     for (std::size_t i = before; i < order.size(); ++i) {
-      if (order[i].kind != TaskKind::backward_weight || gradients[key(order[i])] >= before) continue;
+      if (order[i].kind != TaskKind::backward_weight || gradients[key(order[i])] >= before)
+        continue;
       if (order[i].chunk == order[before].chunk) return i;
       any = std::min(any, i);
     }
@@ -95,7 +100,8 @@ class BubbleFiller {
       std::rotate(from, moved, moved + 1);
       work_ -= tasks_;
       auto result = replay(shape_, orders_);
-      if (result && result->last_ends[rank] < replay_.last_ends[rank] && result->makespan <= replay_.makespan) {
+      if (result && result->last_ends[rank] < replay_.last_ends[rank] &&
+          result->makespan <= replay_.makespan) {
         replay_ = std::move(*result);
         return true;
       }
@@ -127,12 +133,14 @@ std::vector<int> zeropp_units(const PipelineShape& shape) {
   return sizes;
 }
 
-std::vector<TaskOrder> generate_by_bubbles(const PipelineShape& shape, std::vector<TaskOrder> orders, long work) {
+std::vector<TaskOrder> generate_by_bubbles(const PipelineShape& shape,
+                                           std::vector<TaskOrder> orders, long work) {
   return BubbleFiller(shape, weights_last(std::move(orders)), work).run().orders;
 }
 
 FoundOrders zeropp_orders(const PipelineShape& shape) {
-  const long most_work = shape.effort == OrderEffort::full ? 1'000'000 : 250'000;  // tasks replayed by generation
+  const long most_work = shape.effort == OrderEffort::full ? 1'000'000 : 250'000;  // tasks replayed
+                                                                                   // by generation
   ListPolicy policy;
   policy.units = zeropp_units(shape);
   ListResult best;
@@ -146,7 +154,8 @@ FoundOrders zeropp_orders(const PipelineShape& shape) {
     return {std::move(best.orders), listed};
   FoundOrders generated = BubbleFiller(shape, weights_last(best.orders), most_work).run();
   generated.work += listed;
-  if (replay(shape, generated.orders)->makespan >= best.makespan) generated.orders = std::move(best.orders);
+  if (replay(shape, generated.orders)->makespan >= best.makespan)
+    generated.orders = std::move(best.orders);
   return generated;
 }
 

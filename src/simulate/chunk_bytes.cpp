@@ -35,7 +35,8 @@ void for_each_layer(const StageParts& parts, int device_of_stage, const Use& use
 }
 
 std::optional<LayerBytes> measured(const Instance& instance, const LayerOnDevice& on) {
-  return instance.profile.bytes(static_cast<int>(on.layer), instance.cluster.kind_of(on.device()).name, on.degree(),
+  return instance.profile.bytes(static_cast<int>(on.layer),
+                                instance.cluster.kind_of(on.device()).name, on.degree(),
                                 on.samples);
 }
 
@@ -53,7 +54,8 @@ struct LayerUse {
 
 /// What the members of a tensor-parallel group contribute to a sum.
 double sum_bytes(const Profile& profile, const LayerOnDevice& on) {
-  if (on.degree() == 1 || profile.layers[on.layer].tensor_parallel_allreduce_bytes == 0.0) return 0.0;
+  if (on.degree() == 1 || profile.layers[on.layer].tensor_parallel_allreduce_bytes == 0.0)
+    return 0.0;
   return on.samples * profile.layers[on.layer == 0 ? 0 : on.layer - 1].output_bytes;
 }
 
@@ -76,7 +78,8 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
   if (on.mesh().sharding_group_of(on.replica).size() == 1) return use;
   const ProfileLayer& layer = profile.layers[on.layer];
   const double parameters =
-      layer.undivided_parameters + (layer.parameters - layer.undivided_parameters) / on.mesh().tensor_parallel;
+      layer.undivided_parameters +
+      (layer.parameters - layer.undivided_parameters) / on.mesh().tensor_parallel;
   if (on.mesh().zero_stage >= 2) {
     use.gradients = profile.bytes_per_parameter.gradient * parameters;
     use.summed = with_buffers(profile, use.gradients);
@@ -90,8 +93,10 @@ LayerUse use_of(const Instance& instance, const LayerOnDevice& on) {
 /// Layers of a chunk, which are one run where its stage has no blocks.
 Interval layers_of(const StageParts& parts) { return parts.all().front().layers.front(); }
 
-/// Bytes of the weights that the first and the last layer of a chunk share, where ZeRO gathers them.
-double shared_weights(const Instance& instance, const StageParts& parts, const std::vector<LayerUse>& layers) {
+/// Bytes of the weights that the first and the last layer of a chunk share, where ZeRO gathers
+/// them.
+double shared_weights(const Instance& instance, const StageParts& parts,
+                      const std::vector<LayerUse>& layers) {
   const Stage& mesh = parts.first_mesh();
   if (!mesh.blocks.empty() || mesh.layers.empty() || layers.front().weights == 0.0) return 0.0;
   const Interval chunk = layers_of(parts);
@@ -105,12 +110,14 @@ double shared_weights(const Instance& instance, const StageParts& parts, const s
   return sum;
 }
 
-/// The gradients of a tied parameter are there from the W of the last of its layers in the chunk to that of the first,
-/// which sums them, where the device keeps slices of gradients. Those of later chunks are there all the time.
-void share_gradients(const Instance& instance, const StageParts& parts, std::vector<LayerUse>& layers,
-                     ChunkBytes& bytes) {
+/// The gradients of a tied parameter are there from the W of the last of its layers in the chunk to
+/// that of the first, which sums them, where the device keeps slices of gradients. Those of later
+/// chunks are there all the time.
+void share_gradients(const Instance& instance, const StageParts& parts,
+                     std::vector<LayerUse>& layers, ChunkBytes& bytes) {
   const Stage& stage = parts.first_mesh();
-  if (!stage.blocks.empty() || layers.front().gradients == 0.0) return;  // parts have gradients of their own
+  if (!stage.blocks.empty() || layers.front().gradients == 0.0)
+    return;  // parts have gradients of their own
   const Interval chunk = layers_of(parts);
   for (const Tie& tie : instance.ties) {
     std::vector<std::int64_t> here;  // in the chunk
@@ -118,23 +125,25 @@ void share_gradients(const Instance& instance, const StageParts& parts, std::vec
       if (chunk.contains(layer)) here.push_back(layer);
     }
     const double shared = tie.gradient_bytes(stage);
-    const bool is_first_chunk = std::none_of(tie.layers.begin(), tie.layers.end(), [&](std::int64_t layer) {
-      return layer < chunk.begin && contains(stage.layers, layer);
-    });
+    const bool is_first_chunk = std::none_of(
+        tie.layers.begin(), tie.layers.end(),
+        [&](std::int64_t layer) { return layer < chunk.begin && contains(stage.layers, layer); });
     if (is_first_chunk && here.size() < 2) continue;
     for (const std::int64_t layer : here) {
       LayerUse& own = layers[static_cast<std::size_t>(layer - chunk.begin)];
       const bool opens = is_first_chunk && layer == here.back();
       const bool sums = is_first_chunk && layer == here.front();
-      own.summed = sums ? own.summed - shared : with_buffers(instance.profile, own.gradients - shared);
+      own.summed =
+          sums ? own.summed - shared : with_buffers(instance.profile, own.gradients - shared);
       (opens ? own.open : own.gradients) += opens ? shared : -shared;
     }
     if (is_first_chunk) bytes.summed += shared;
   }
 }
 
-/// The most that is in use while layers run one after another, the last first: `before` counts for those still to
-/// come, `after` for those that have run; gathered weights and whole gradients with neighbours where they count.
+/// The most that is in use while layers run one after another, the last first: `before` counts for
+/// those still to come, `after` for those that have run; gathered weights and whole gradients with
+/// neighbours where they count.
 class Passes {
  public:
   /// `shared_weights`: of the first and the last layer, which are there once.
@@ -162,24 +171,34 @@ class Passes {
 
   /// Weights of a layer and of the next to run, which is gathered meanwhile.
   double forwards(std::size_t l) const { return layers_[l].weights + beside(l, next_forwards(l)); }
-  double backwards(std::size_t l) const { return layers_[l].weights + beside(l, next_backwards(l)); }
+  double backwards(std::size_t l) const {
+    return layers_[l].weights + beside(l, next_backwards(l));
+  }
   /// In the W of a layer that follows its B: of the weights only those of the next one are there.
   double behind(std::size_t l) const {
     const std::optional<std::size_t> next = next_backwards(l);
     return next == l ? layers_[l].weights : beside(l, next);
   }
   /// Gradients of the layer that ran before in this task, which are summed.
-  double summed_gradients(std::size_t l) const { return l + 1 < layers_.size() ? layers_[l + 1].summed : 0.0; }
+  double summed_gradients(std::size_t l) const {
+    return l + 1 < layers_.size() ? layers_[l + 1].summed : 0.0;
+  }
   /// What is in use in the W of a layer, and when its sum has begun.
-  double weighting(std::size_t l) const { return layers_[l].deferred + layers_[l].gradients + summed_gradients(l); }
+  double weighting(std::size_t l) const {
+    return layers_[l].deferred + layers_[l].gradients + summed_gradients(l);
+  }
   double weighted(std::size_t l) const { return layers_[l].summed + layers_[l].open; }
 
  private:
-  /// Behind the last layer of a pass comes that with which the next task begins, for example the first one again, for
-  /// another micro-batch.
+  /// Behind the last layer of a pass comes that with which the next task begins, for example the
+  /// first one again, for another micro-batch.
   using Layer = std::optional<std::size_t>;
-  Layer next_forwards(std::size_t l) const { return l + 1 < layers_.size() ? l + 1 : next_task(l, 0); }
-  Layer next_backwards(std::size_t l) const { return l > 0 ? l - 1 : next_task(l, layers_.size() - 1); }
+  Layer next_forwards(std::size_t l) const {
+    return l + 1 < layers_.size() ? l + 1 : next_task(l, 0);
+  }
+  Layer next_backwards(std::size_t l) const {
+    return l > 0 ? l - 1 : next_task(l, layers_.size() - 1);
+  }
   Layer next_task(std::size_t l, std::size_t other_end) const {
     if (next_ == ChunkBytes::Next::nothing) return std::nullopt;
     return next_ == ChunkBytes::Next::same_layer ? l : other_end;
@@ -197,7 +216,8 @@ class Passes {
 };
 
 /// What is in use while tasks of a chunk run; `bytes` has what it holds beside.
-ChunkBytes::Works works_of(const std::vector<LayerUse>& layers, const Passes& passes, const ChunkBytes& bytes) {
+ChunkBytes::Works works_of(const std::vector<LayerUse>& layers, const Passes& passes,
+                           const ChunkBytes& bytes) {
   const bool offloads = bytes.num_offloaded > 0;
   const Interval all = {0, static_cast<std::int64_t>(layers.size())};
   const Interval last = {all.end - 1, all.end};
@@ -205,31 +225,42 @@ ChunkBytes::Works works_of(const std::vector<LayerUse>& layers, const Passes& pa
   const Interval front = {0, 1};
   // Offloaded activations of the layer before are on their way.
   const auto kept = [offloads](const LayerUse& use) { return offloads ? 0.0 : use.kept; };
-  const auto neighbour = [&](std::size_t l) { return offloads && l > 0 ? layers[l - 1].kept : 0.0; };
+  const auto neighbour = [&](std::size_t l) {
+    return offloads && l > 0 ? layers[l - 1].kept : 0.0;
+  };
   const auto deferred = [](const LayerUse& use) { return use.deferred; };
   const auto open = [](const LayerUse& use) { return use.open; };
   const auto nothing = [](const LayerUse&) { return 0.0; };
   const auto beyond = [](double most, double held) { return std::max(0.0, most - held); };
-  const auto forward = [&](std::size_t l) { return layers[l].forwarding + neighbour(l) + passes.forwards(l); };
-  const auto input = [&](std::size_t l) { return layers[l].running + neighbour(l) + passes.backwards(l); };
-  const auto both = [&](std::size_t l) {
-    return std::max(input(l) + passes.summed_gradients(l), passes.weighting(l) + neighbour(l) + passes.behind(l));
+  const auto forward = [&](std::size_t l) {
+    return layers[l].forwarding + neighbour(l) + passes.forwards(l);
   };
-  const auto both_summed = [&](std::size_t l) { return passes.weighted(l) + neighbour(l) + passes.behind(l); };
+  const auto input = [&](std::size_t l) {
+    return layers[l].running + neighbour(l) + passes.backwards(l);
+  };
+  const auto both = [&](std::size_t l) {
+    return std::max(input(l) + passes.summed_gradients(l),
+                    passes.weighting(l) + neighbour(l) + passes.behind(l));
+  };
+  const auto both_summed = [&](std::size_t l) {
+    return passes.weighted(l) + neighbour(l) + passes.behind(l);
+  };
   const auto weight = [&](std::size_t l) { return passes.weighting(l); };
   const auto weight_summed = [&](std::size_t l) { return passes.weighted(l); };
   ChunkBytes::Works works;
   works.forward = beyond(passes.most(all, kept, nothing, forward), bytes.stored);
   works.backward_input = beyond(passes.most(all, kept, deferred, input), bytes.stored);
-  works.backward = {
-      beyond(passes.most(last, kept, open, both), bytes.stored),
-      beyond(std::max(passes.most(others, kept, open, both), passes.most(all, kept, open, both_summed)), bytes.stored)};
-  works.backward_weight = {
-      beyond(passes.most(last, deferred, open, weight), bytes.deferred),
-      beyond(std::max(passes.most(others, deferred, open, weight), passes.most(all, deferred, open, weight_summed)),
-             bytes.deferred)};
+  works.backward = {beyond(passes.most(last, kept, open, both), bytes.stored),
+                    beyond(std::max(passes.most(others, kept, open, both),
+                                    passes.most(all, kept, open, both_summed)),
+                           bytes.stored)};
+  works.backward_weight = {beyond(passes.most(last, deferred, open, weight), bytes.deferred),
+                           beyond(std::max(passes.most(others, deferred, open, weight),
+                                           passes.most(all, deferred, open, weight_summed)),
+                                  bytes.deferred)};
   if (!offloads) return works;
-  works.offloaded_forward = {passes.most(front, kept, nothing, forward), passes.most(last, kept, nothing, forward)};
+  works.offloaded_forward = {passes.most(front, kept, nothing, forward),
+                             passes.most(last, kept, nothing, forward)};
   works.offloaded_backward_input = {passes.most(last, kept, deferred, input),
                                     passes.most(front, kept, deferred, input)};
   works.offloaded_backward = {
@@ -257,7 +288,8 @@ ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int
   const double shared = shared_weights(instance, parts, layers);
   for (const ChunkBytes::Next next :
        {ChunkBytes::Next::nothing, ChunkBytes::Next::same_layer, ChunkBytes::Next::other_end}) {
-    bytes.works[static_cast<std::size_t>(next)] = works_of(layers, Passes(layers, next, shared), bytes);
+    bytes.works[static_cast<std::size_t>(next)] =
+        works_of(layers, Passes(layers, next, shared), bytes);
   }
   return bytes;
 }
@@ -289,7 +321,8 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
   ChunkBytes::Works works;
   std::vector<LayerUse> layers;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
-    const double kept = on.samples * stored_bytes_of(instance.profile, on.layer, on.mesh().recompute);
+    const double kept =
+        on.samples * stored_bytes_of(instance.profile, on.layer, on.mesh().recompute);
     const double whole = on.samples * stored_bytes_of(instance.profile, on.layer, Recompute::none);
     bytes.stored += kept;
     layers.push_back({.kept = kept, .running = on.layer > 0 ? whole : kept});
@@ -307,30 +340,36 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
 BytesBasis bytes_basis(const Instance& instance, const StageParts& parts, int num_devices) {
   bool known = true;
   for (int d = 0; known && d < num_devices; ++d) {
-    for_each_layer(parts, d, [&](const LayerOnDevice& on) { known = known && measured(instance, on).has_value(); });
+    for_each_layer(parts, d, [&](const LayerOnDevice& on) {
+      known = known && measured(instance, on).has_value();
+    });
   }
   return known ? BytesBasis::measured : BytesBasis::modelled;
 }
 
-ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int device_of_stage, BytesBasis basis) {
+ChunkBytes chunk_bytes(const Instance& instance, const StageParts& parts, int device_of_stage,
+                       BytesBasis basis) {
   return basis == BytesBasis::measured ? measured_bytes(instance, parts, device_of_stage)
                                        : modelled_bytes(instance, parts, device_of_stage);
 }
 
-double ChunkBytes::offloaded_work(Op op, Next next, double summed_before, double carried_on, double leaving,
-                                  double coming) const {
+double ChunkBytes::offloaded_work(Op op, Next next, double summed_before, double carried_on,
+                                  double leaving, double coming) const {
   const double work_of_op = work(op, next, summed_before, carried_on);
   if (op == Op::backward_weight || op == Op::evaluate) return work_of_op + leaving + coming;
   const Works& all = works[static_cast<std::size_t>(next)];
   const Ends& ends = op == Op::forward          ? all.offloaded_forward
                      : op == Op::backward_input ? all.offloaded_backward_input
                                                 : all.offloaded_backward;
-  if (num_offloaded == 1) return std::max(work_of_op, summed_before + ends.first + leaving + coming);
+  if (num_offloaded == 1)
+    return std::max(work_of_op, summed_before + ends.first + leaving + coming);
   return std::max({work_of_op, summed_before + ends.first + leaving, ends.last + coming});
 }
 
 double ChunkBytes::work(Op op, Next next, double summed_before, double carried_on) const {
-  const auto most = [=](const Weighting& work) { return std::max(summed_before + work.first, work.rest); };
+  const auto most = [=](const Weighting& work) {
+    return std::max(summed_before + work.first, work.rest);
+  };
   const Works& all = works[static_cast<std::size_t>(next)];
   switch (op) {
     case Op::forward: return summed_before + all.forward;

@@ -27,8 +27,8 @@ ChunkTimes::ChunkTimes(const Instance& instance, const StageParts& parts, bool g
 std::array<TaskPrice, num_phases> ChunkTimes::of_replica(int replica) const {
   const StagePart& part = parts_.all().front();
   const ReplicaGroup group = replica_group_with(bandwidths_.front(), instance_, part, replica);
-  return together(computing_seconds(instance_, part, group), tensor_phase_seconds(instance_, part, group),
-                  offload_seconds(part, replica));
+  return together(computing_seconds(instance_, part, group),
+                  tensor_phase_seconds(instance_, part, group), offload_seconds(part, replica));
 }
 
 std::array<TaskPrice, num_phases> ChunkTimes::of_stage() const {
@@ -64,16 +64,19 @@ PhaseSeconds ChunkTimes::own(int device_of_stage) const {
   PhaseSeconds sum = {};
   for (const StagePart& part : parts_.all()) {
     const auto [replica, member] = place_in(*part.mesh, device_of_stage);
-    sum += computing_seconds(instance_, part, member_group(instance_.cluster, part, replica, member));
+    sum +=
+        computing_seconds(instance_, part, member_group(instance_.cluster, part, replica, member));
   }
   return sum;
 }
 
 double ChunkTimes::offload_seconds(const StagePart& part, int replica) const {
-  return part.mesh->offload_activations ? activation_offload_seconds(instance_, part, replica) : 0.0;
+  return part.mesh->offload_activations ? activation_offload_seconds(instance_, part, replica)
+                                        : 0.0;
 }
 
-std::array<TaskPrice, num_phases> ChunkTimes::together(const PhaseSeconds& computing, const PhaseSeconds& tensor,
+std::array<TaskPrice, num_phases> ChunkTimes::together(const PhaseSeconds& computing,
+                                                       const PhaseSeconds& tensor,
                                                        double offload) const {
   std::array<TaskPrice, num_phases> tasks;
   for (std::size_t i = 0; i < tasks.size(); ++i) {

@@ -17,7 +17,8 @@ struct SignatureHash {
   std::size_t operator()(const Signature& signature) const noexcept {
     std::size_t hash = signature.size();
     for (const std::int64_t part : signature) {
-      hash = (hash ^ static_cast<std::size_t>(part)) * 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio
+      hash = (hash ^ static_cast<std::size_t>(part)) * 0x9e3779b97f4a7c15ULL;  // 2^64 / golden
+                                                                               // ratio
       hash ^= hash >> 29;
     }
     return hash;
@@ -40,7 +41,9 @@ Partition partition(std::size_t num, const WriteSignature& write) {
   return made;
 }
 
-void add(Signature& signature, double value) { signature.push_back(std::bit_cast<std::int64_t>(value)); }
+void add(Signature& signature, double value) {
+  signature.push_back(std::bit_cast<std::int64_t>(value));
+}
 
 /// Collectives of a chunk.
 std::array<int, 3> groups_of(const ChunkPrice& price) {
@@ -49,9 +52,10 @@ std::array<int, 3> groups_of(const ChunkPrice& price) {
 
 void add(Signature& signature, const ChunkBytes::Works& works) {
   for (const double bytes :
-       {works.forward, works.backward_input, works.backward.first, works.backward.rest, works.backward_weight.first,
-        works.backward_weight.rest, works.offloaded_forward.first, works.offloaded_forward.last,
-        works.offloaded_backward_input.first, works.offloaded_backward_input.last, works.offloaded_backward.first,
+       {works.forward, works.backward_input, works.backward.first, works.backward.rest,
+        works.backward_weight.first, works.backward_weight.rest, works.offloaded_forward.first,
+        works.offloaded_forward.last, works.offloaded_backward_input.first,
+        works.offloaded_backward_input.last, works.offloaded_backward.first,
         works.offloaded_backward.last}) {
     add(signature, bytes);
   }
@@ -59,8 +63,8 @@ void add(Signature& signature, const ChunkBytes::Works& works) {
 
 void add(Signature& signature, const ChunkPrice& price) {
   for (const TaskPrice& task : price.tasks) {
-    for (const double seconds :
-         {task.seconds, task.busy, task.communication, task.first_gather, task.last_layer, price.published_end}) {
+    for (const double seconds : {task.seconds, task.busy, task.communication, task.first_gather,
+                                 task.last_layer, price.published_end}) {
       add(signature, seconds);
     }
   }
@@ -78,7 +82,8 @@ void add(Signature& signature, const ChunkPrice& price) {
 void add(Signature& signature, const Instruction& instruction) {
   signature.insert(signature.end(),
                    {static_cast<std::int64_t>(instruction.op), instruction.chunk.value,
-                    static_cast<std::int64_t>(instruction.payload), instruction.interval.size(), instruction.units});
+                    static_cast<std::int64_t>(instruction.payload), instruction.interval.size(),
+                    instruction.units});
 }
 
 }  // namespace
@@ -95,8 +100,8 @@ ProgramClasses::ProgramClasses(const Cluster& cluster, const Programs& sample, c
 }
 
 int ProgramClasses::link(const Uplink& uplink) {
-  const auto [entry, is_new] =
-      link_index_.try_emplace({shift_.first_owner(uplink.owner), uplink.direction}, static_cast<int>(links_.size()));
+  const auto [entry, is_new] = link_index_.try_emplace(
+      {shift_.first_owner(uplink.owner), uplink.direction}, static_cast<int>(links_.size()));
   if (is_new) links_.push_back({uplink.link.bandwidth, {}, {}});
   return entry->second;
 }
@@ -113,13 +118,18 @@ int ProgramClasses::way_class(DeviceId from, DeviceId to) const {
 
 void ProgramClasses::find_ways(const Cluster& cluster, const Programs& sample) {
   const auto way = [&](DeviceId from, DeviceId to) {
-    const auto [entry, is_new] = way_index_.try_emplace(way_key(from, to), static_cast<int>(ways_.size()));
+    const auto [entry, is_new] =
+        way_index_.try_emplace(way_key(from, to), static_cast<int>(ways_.size()));
     if (!is_new) return entry->second;
-    Way& made = ways_.emplace_back(
-        Way{shift_.representative_of(from), shift_.representative_of(to), cluster.path(from, to), {}, {}});
+    Way& made = ways_.emplace_back(Way{shift_.representative_of(from),
+                                       shift_.representative_of(to),
+                                       cluster.path(from, to),
+                                       {},
+                                       {}});
     for (const Uplink& uplink : cluster.uplinks(from, to)) {
       made.links.push_back(link(uplink));
-      links_[made.links.back()].uses.push_back({entry->second, shift_.turns() / shift_.num_owners(uplink.owner)});
+      links_[made.links.back()].uses.push_back(
+          {entry->second, shift_.turns() / shift_.num_owners(uplink.owner)});
     }
     return entry->second;
   };
@@ -153,7 +163,8 @@ void ProgramClasses::find_collectives(const std::vector<PricedCollective>& colle
     for (const UplinkBytes& passed : collectives[c].uplinks) {
       const int number = link(passed.uplink);
       std::vector<WayLink::CollectiveUse>& uses = links_[number].collectives;
-      const double bytes = passed.bytes * collectives[c].stands_for / shift_.num_owners(passed.uplink.owner);
+      const double bytes =
+          passed.bytes * collectives[c].stands_for / shift_.num_owners(passed.uplink.owner);
       if (std::find(own.begin(), own.end(), number) == own.end()) {
         own.push_back(number);
         uses.push_back({static_cast<int>(c), bytes});
@@ -185,7 +196,8 @@ void ProgramClasses::start(const Programs& sample, const Prices& prices) {
     add(signature, ways_[w].path.bandwidth);
     add(signature, ways_[w].path.latency);
   });
-  link_classes_ = partition(links_.size(), [&](int l, Signature& signature) { add(signature, links_[l].bandwidth); });
+  link_classes_ = partition(
+      links_.size(), [&](int l, Signature& signature) { add(signature, links_[l].bandwidth); });
 }
 
 /// Whether any class was divided.
@@ -194,18 +206,21 @@ bool ProgramClasses::refine(const Prices& prices, const ReceivedGathers& gathers
   const int before = programs().num() + way_classes_.num() + link_classes_.num();
   Partition links = partition(links_.size(), [&](int l, Signature& signature) {
     for (const WayLink::Use& use : links_[l].uses) {
-      signature.insert(signature.end(), static_cast<std::size_t>(use.ways), way_classes_.of[use.way]);
+      signature.insert(signature.end(), static_cast<std::size_t>(use.ways),
+                       way_classes_.of[use.way]);
     }
     std::sort(signature.begin(), signature.end());
     signature.push_back(link_classes_.of[l]);
     add_signature(signature, links_[l]);
   });
   Partition ways = partition(ways_.size(), [&](int w, Signature& signature) {
-    signature.insert(signature.end(), {way_classes_.of[w], programs().of[ways_[w].from], programs().of[ways_[w].to]});
+    signature.insert(signature.end(), {way_classes_.of[w], programs().of[ways_[w].from],
+                                       programs().of[ways_[w].to]});
     for (const int l : ways_[w].links) signature.push_back(link_classes_.of[l]);
   });
-  Partition all =
-      partition(programs().of.size(), [&](int p, Signature& signature) { add_signature(signature, p, prices); });
+  Partition all = partition(programs().of.size(), [&](int p, Signature& signature) {
+    add_signature(signature, p, prices);
+  });
   link_classes_ = std::move(links);
   way_classes_ = std::move(ways);
   classes_.programs = std::move(all);
@@ -215,7 +230,8 @@ bool ProgramClasses::refine(const Prices& prices, const ReceivedGathers& gathers
 void ProgramClasses::refine_groups(const Prices& prices, const ReceivedGathers& gathers) {
   const auto& collectives = prices.reductions();
   std::vector<std::vector<int>> on_lane(static_cast<std::size_t>(prices.num_lanes()));
-  for (std::size_t c = 0; c < collectives.size(); ++c) on_lane[collectives[c].lane].push_back(static_cast<int>(c));
+  for (std::size_t c = 0; c < collectives.size(); ++c)
+    on_lane[collectives[c].lane].push_back(static_cast<int>(c));
   classes_.task_groups = partition(prices.task_groups().size(), [&](int g, Signature& signature) {
     for (const int p : prices.task_groups()[g]) signature.push_back(programs().of[p]);
   });
@@ -230,8 +246,8 @@ void ProgramClasses::refine_groups(const Prices& prices, const ReceivedGathers& 
     const PricedCollective& what = collectives[c];
     const std::vector<int> members = programs().classes_of(what.programs);
     signature.assign(members.begin(), members.end());
-    signature.insert(signature.end(),
-                     {static_cast<std::int64_t>(what.kind), what.chunk.value, what.after_each_task, what.at_end});
+    signature.insert(signature.end(), {static_cast<std::int64_t>(what.kind), what.chunk.value,
+                                       what.after_each_task, what.at_end});
     add(signature, what.seconds);
     add(signature, what.buffer_bytes);
     add(signature, what.bucket_bytes);
@@ -288,10 +304,13 @@ ProgramClasses::Routes ProgramClasses::add_routes(const Prices& prices, Network&
     const Way& way = ways_[way_classes_.first[type]];
     std::vector<Network::LinkUse> uses;
     for (const int l : way.links) {
-      const auto known = [&](const Network::LinkUse& use) { return use.link == links[link_classes_.of[l]]; };
+      const auto known = [&](const Network::LinkUse& use) {
+        return use.link == links[link_classes_.of[l]];
+      };
       if (std::any_of(uses.begin(), uses.end(), known)) continue;
       double flows = 0.0;
-      for (const WayLink::Use& use : links_[l].uses) flows += way_classes_.of[use.way] == type ? use.ways : 0.0;
+      for (const WayLink::Use& use : links_[l].uses)
+        flows += way_classes_.of[use.way] == type ? use.ways : 0.0;
       uses.push_back({links[link_classes_.of[l]], flows});
     }
     routes.of_ways.push_back(network.add_route(way.path, std::move(uses)));
@@ -304,7 +323,8 @@ ProgramClasses::Routes ProgramClasses::add_routes(const Prices& prices, Network&
     }
     std::vector<Network::LinkUse> uses;
     for (const auto& [link, passing] : bytes) uses.push_back({links[link], passing});
-    routes.of_collectives.push_back(uses.empty() ? -1 : add_collective_route(network, collective, std::move(uses)));
+    routes.of_collectives.push_back(
+        uses.empty() ? -1 : add_collective_route(network, collective, std::move(uses)));
   }
   return routes;
 }

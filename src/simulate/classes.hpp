@@ -15,20 +15,22 @@
 
 namespace pptrain {
 
-/// Programs of a plan in classes whose members do the same at the same time, so that one of each need be simulated.
+/// Programs of a plan in classes whose members do the same at the same time, so that one of each
+/// need be simulated.
 ///
-/// Classes are refined until they are equitable: programs of a class have the same stage and prices, exchange the same
-/// in the same order with programs of the same classes on ways of the same classes, and meet programs of the same
-/// classes in tasks and collectives; ways and collectives of a class pass links of the same classes; each link of a
-/// class is passed by as many ways and by as many bytes of collectives of each class. As long as the members of each
-/// class have done the same, the max-min fair rates, which are unique, are equal within the classes of ways, so that
-/// they go on doing the same.
+/// Classes are refined until they are equitable: programs of a class have the same stage and
+/// prices, exchange the same in the same order with programs of the same classes on ways of the
+/// same classes, and meet programs of the same classes in tasks and collectives; ways and
+/// collectives of a class pass links of the same classes; each link of a class is passed by as many
+/// ways and by as many bytes of collectives of each class. As long as the members of each class
+/// have done the same, the max-min fair rates, which are unique, are equal within the classes of
+/// ways, so that they go on doing the same.
 class ProgramClasses {
  public:
-  /// `sample`: all programs, of one micro-batch, or those of representatives by `shift`; `prices` and `gathers` are
-  /// theirs.
-  ProgramClasses(const Cluster& cluster, const Programs& sample, const Prices& prices, ReceivedGathers& gathers,
-                 ReplicaShift shift);
+  /// `sample`: all programs, of one micro-batch, or those of representatives by `shift`; `prices`
+  /// and `gathers` are theirs.
+  ProgramClasses(const Cluster& cluster, const Programs& sample, const Prices& prices,
+                 ReceivedGathers& gathers, ReplicaShift shift);
 
   /// Classes of programs and of all that programs take part in, as `Prices::of_classes` takes them.
   const SimulatedClasses& all() const { return classes_; }
@@ -40,8 +42,8 @@ class ProgramClasses {
     std::vector<int> of_ways;         ///< by class of ways
     std::vector<int> of_collectives;  ///< by class of collectives; -1: they share no uplinks
   };
-  /// Puts a route for each class of ways, and of collectives that share uplinks, into the network. `prices` are those
-  /// of `Prices::of_classes`.
+  /// Puts a route for each class of ways, and of collectives that share uplinks, into the network.
+  /// `prices` are those of `Prices::of_classes`.
   Routes add_routes(const Prices& prices, Network& network) const;
   /// The class of a way on which something is sent.
   int way_class(DeviceId from, DeviceId to) const;
@@ -49,8 +51,8 @@ class ProgramClasses {
  private:
   /// What a thing must have in common with others of its class.
   using Signature = std::vector<std::int64_t>;
-  /// A way from one program to another, where something is sent; it begins at a representative and stands for all to
-  /// which shifts take it.
+  /// A way from one program to another, where something is sent; it begins at a representative and
+  /// stands for all to which shifts take it.
   struct Way {
     int from = 0;
     int to = 0;
@@ -92,7 +94,8 @@ class ProgramClasses {
   std::map<std::pair<int, Uplink::Direction>, int> link_index_;
   std::vector<std::vector<int>> ways_of_;     // by program: what it sends and receives, in order
   std::vector<std::vector<ChunkId>> chunks_;  // by program
-  std::vector<std::vector<int>> gathers_of_;  // by program: numbers of the gathers of slices, in order
+  std::vector<std::vector<int>> gathers_of_;  // by program: numbers of the gathers of slices, in
+                                              // order
   std::vector<std::vector<int>> links_of_;    // by collective: each once
   SimulatedClasses classes_;
   Partition way_classes_;

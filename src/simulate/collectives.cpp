@@ -16,7 +16,8 @@ double most_bytes(const PricedCollective& priced) {
 
 }  // namespace
 
-int add_collective_route(Network& network, const PricedCollective& priced, std::vector<Network::LinkUse> uses) {
+int add_collective_route(Network& network, const PricedCollective& priced,
+                         std::vector<Network::LinkUse> uses) {
   const double most = most_bytes(priced);
   const double alone = most / priced.seconds;
   for (Network::LinkUse& use : uses) use.flows /= most;
@@ -27,11 +28,13 @@ int add_collective_route(Network& network, const PricedCollective& priced, std::
 std::vector<double> seconds_together(const std::vector<PricedCollective>& priced) {
   using Key = std::tuple<PricedCollective::Kind, bool, int, int, Uplink::Direction>;
   const auto key = [](const PricedCollective& collective, const Uplink& uplink) {
-    return Key(collective.kind, collective.behind.empty(), collective.chunk.value, uplink.owner, uplink.direction);
+    return Key(collective.kind, collective.behind.empty(), collective.chunk.value, uplink.owner,
+               uplink.direction);
   };
   std::map<Key, double> bytes;
   for (const PricedCollective& collective : priced) {
-    for (const UplinkBytes& passed : collective.uplinks) bytes[key(collective, passed.uplink)] += passed.bytes;
+    for (const UplinkBytes& passed : collective.uplinks)
+      bytes[key(collective, passed.uplink)] += passed.bytes;
   }
   std::vector<double> seconds;
   for (const PricedCollective& collective : priced) {
@@ -44,8 +47,9 @@ std::vector<double> seconds_together(const std::vector<PricedCollective>& priced
   return seconds;
 }
 
-Collectives::Collectives(const std::vector<PricedCollective>& priced, int num_lanes, const std::vector<int>& routes,
-                         int first_transfer, Network& network, EventQueue& events)
+Collectives::Collectives(const std::vector<PricedCollective>& priced, int num_lanes,
+                         const std::vector<int>& routes, int first_transfer, Network& network,
+                         EventQueue& events)
     : priced_(priced),
       routes_(routes),
       first_transfer_(first_transfer),
@@ -68,7 +72,8 @@ void Collectives::come(double now, int program, int number) {
   const PricedCollective& collective = priced_[number];
   std::vector<int>& arrivals = arrivals_[number];
   arrivals.resize(collective.programs.size());
-  ++arrivals[std::find(collective.programs.begin(), collective.programs.end(), program) - collective.programs.begin()];
+  ++arrivals[std::find(collective.programs.begin(), collective.programs.end(), program) -
+             collective.programs.begin()];
   if (*std::min_element(arrivals.begin(), arrivals.end()) == started_[number]) return;
   ++started_[number];
   const int index = static_cast<int>(running_.size());
@@ -96,7 +101,8 @@ void Collectives::start_first(double now, int lane) {
   if (collective.uplinks.empty()) {
     events_.push(now + collective.seconds, Event::Kind::reduction_end, index);
   } else {
-    network_.start(now, routes_[running_[index].number], most_bytes(collective), first_transfer_ + index);
+    network_.start(now, routes_[running_[index].number], most_bytes(collective),
+                   first_transfer_ + index);
   }
 }
 

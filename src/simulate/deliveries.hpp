@@ -20,13 +20,19 @@ class Deliveries {
   };
 
   Deliveries(Transfers transfers, Network& network, EventQueue& events)
-      : events_(events), network_(network), transfers_(std::move(transfers)), deliveries_(transfers_.all().size()) {}
+      : events_(events),
+        network_(network),
+        transfers_(std::move(transfers)),
+        deliveries_(transfers_.all().size()) {}
 
   /// The transfer of a send or wait_receive, as `Transfers::of`.
-  int number_of(int program, std::size_t instruction) const { return transfers_.of(program, instruction); }
+  int number_of(int program, std::size_t instruction) const {
+    return transfers_.of(program, instruction);
+  }
   /// The transfer of a number that `number_of` returns.
   const Transfer& transfer(int number) const { return transfers_.all()[number]; }
-  /// How far transfer `number` is: times are infinite until it has started, and until it has arrived.
+  /// How far transfer `number` is: times are infinite until it has started, and until it has
+  /// arrived.
   Delivery& operator[](int number) { return deliveries_[number]; }
   const Delivery& operator[](int number) const { return deliveries_[number]; }
 
@@ -35,8 +41,8 @@ class Deliveries {
 
   /// The sender holds `held_bytes` for it.
   void send(double now, int number, double held_bytes);
-  /// The last byte of a transfer has left; returns whether it has arrived: `Event::Kind::arrival` is scheduled for one
-  /// with latency.
+  /// The last byte of a transfer has left; returns whether it has arrived: `Event::Kind::arrival`
+  /// is scheduled for one with latency.
   bool leave(double now, int number);
 
   /// Adds what is on its way: how long, and how much of it.

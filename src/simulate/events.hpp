@@ -23,7 +23,8 @@ struct Event {
 /// Events in the order of time.
 class EventQueue {
  public:
-  /// Schedules an event at `time` in seconds. Of several at one time the one that was pushed first comes first.
+  /// Schedules an event at `time` in seconds. Of several at one time the one that was pushed first
+  /// comes first.
   void push(double time, Event::Kind kind, int index, std::uint32_t version = 0) {
     events_.push_back({time, sequence_++, kind, index, version});
     std::push_heap(events_.begin(), events_.end(), std::greater<>());

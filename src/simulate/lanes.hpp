@@ -4,8 +4,8 @@
 
 namespace pptrain {
 
-/// Lanes of a stage: for each shard and group of replicas one for gradients and one for weights, for each shard one
-/// between the groups.
+/// Lanes of a stage: for each shard and group of replicas one for gradients and one for weights,
+/// for each shard one between the groups.
 struct Lanes {
   int first = 0;
   int shards = 1;

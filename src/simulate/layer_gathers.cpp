@@ -27,22 +27,25 @@ struct Member {
 };
 
 /// `shared`: the bandwidth that uplinks leave each of them.
-std::vector<Member> members_of(const Instance& instance, const Stage& stage, int replica, double shared) {
+std::vector<Member> members_of(const Instance& instance, const Stage& stage, int replica,
+                               double shared) {
   const Interval group = stage.sharding_group_of(replica);
   std::vector<Member> members;
   for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
     const std::vector<DeviceId> devices = shard_group(stage, shard, group);
     Link link = instance.cluster.slowest_link(devices);
     link.bandwidth = std::min(link.bandwidth, shared);
-    members.push_back({link, static_cast<int>(group.size()), member_load(stage, shard), stage.largest_slice(),
-                       stage.slices_of(replica), instance.cluster.kind_of(stage.devices[replica][shard]).name});
-    if (!instance.profile.communication.is_own()) members.back().ring = RuntimeRing(instance, devices);
+    members.push_back({link, static_cast<int>(group.size()), member_load(stage, shard),
+                       stage.largest_slice(), stage.slices_of(replica),
+                       instance.cluster.kind_of(stage.devices[replica][shard]).name});
+    if (!instance.profile.communication.is_own())
+      members.back().ring = RuntimeRing(instance, devices);
   }
   return members;
 }
 
-/// Seconds by which the gathers of a pass over the layers delay it beyond its first layer's; `beside`: of what is
-/// hidden beside a layer, the part by which the layer takes longer.
+/// Seconds by which the gathers of a pass over the layers delay it beyond its first layer's;
+/// `beside`: of what is hidden beside a layer, the part by which the layer takes longer.
 template <class Iterator>
 double exposed_seconds(Iterator begin, Iterator end, Phase phase, double beside) {
   double exposed = 0.0;
@@ -53,7 +56,8 @@ double exposed_seconds(Iterator begin, Iterator end, Phase phase, double beside)
   return exposed;
 }
 
-void add_pass(double exposed, const LayerCost& first, const LayerCost& last, Phase phase, TaskPrice& task) {
+void add_pass(double exposed, const LayerCost& first, const LayerCost& last, Phase phase,
+              TaskPrice& task) {
   task.seconds += exposed;
   task.communication += exposed;
   task.first_gather = first.gather;
@@ -81,10 +85,12 @@ std::vector<LayerCost> LayerCosts::of(int replica) {
       const StagePart alone = {&mesh, {{l, l + 1}}, part_.pattern, part_.holding};
       cost.seconds = computing_seconds(instance_, alone, group);
       cost.seconds += tensor_phase_seconds(instance_, alone, group);
-      const double bytes = profile.bytes_per_parameter.weight * profile.layers[l].parameters / mesh.tensor_parallel;
+      const double bytes =
+          profile.bytes_per_parameter.weight * profile.layers[l].parameters / mesh.tensor_parallel;
       for (const Member& member : members) {
         if (bytes > 0.0) cost.gather = std::max(cost.gather, member.gather_seconds(bytes));
-        const double update = profile.update_seconds(static_cast<int>(l), member.kind, mesh.tensor_parallel);
+        const double update =
+            profile.update_seconds(static_cast<int>(l), member.kind, mesh.tensor_parallel);
         cost.update = std::max(cost.update, member.load * update / member.slices);
       }
     }
@@ -92,13 +98,16 @@ std::vector<LayerCost> LayerCosts::of(int replica) {
   return costs;
 }
 
-void add_layer_gathers(const std::vector<LayerCost>& layers, double beside, std::array<TaskPrice, num_phases>& tasks) {
-  const auto task = [&](Phase phase) -> TaskPrice& { return tasks[static_cast<std::size_t>(phase)]; };
-  add_pass(exposed_seconds(layers.begin(), layers.end(), Phase::forward, beside), layers.front(), layers.back(),
-           Phase::forward, task(Phase::forward));
+void add_layer_gathers(const std::vector<LayerCost>& layers, double beside,
+                       std::array<TaskPrice, num_phases>& tasks) {
+  const auto task = [&](Phase phase) -> TaskPrice& {
+    return tasks[static_cast<std::size_t>(phase)];
+  };
+  add_pass(exposed_seconds(layers.begin(), layers.end(), Phase::forward, beside), layers.front(),
+           layers.back(), Phase::forward, task(Phase::forward));
   for (const Phase phase : {Phase::backward_input, Phase::backward}) {
-    add_pass(exposed_seconds(layers.rbegin(), layers.rend(), phase, beside), layers.back(), layers.front(), phase,
-             task(phase));
+    add_pass(exposed_seconds(layers.rbegin(), layers.rend(), phase, beside), layers.back(),
+             layers.front(), phase, task(phase));
   }
 }
 

@@ -20,10 +20,14 @@ struct LayerCost {
 /// Layers of a part on its replicas.
 class LayerCosts {
  public:
-  /// What is referred to outlives it. `gathering`: the groups of replicas that gather weights at the same time;
-  /// `tensor_bandwidth`: that of the part.
-  LayerCosts(const Instance& instance, const StagePart& part, const UplinkShares& gathering, double tensor_bandwidth)
-      : instance_(instance), part_(part), gathering_(gathering), tensor_bandwidth_(tensor_bandwidth) {}
+  /// What is referred to outlives it. `gathering`: the groups of replicas that gather weights at
+  /// the same time; `tensor_bandwidth`: that of the part.
+  LayerCosts(const Instance& instance, const StagePart& part, const UplinkShares& gathering,
+             double tensor_bandwidth)
+      : instance_(instance),
+        part_(part),
+        gathering_(gathering),
+        tensor_bandwidth_(tensor_bandwidth) {}
 
   /// Costs of the layers in their order.
   std::vector<LayerCost> of(int replica);
@@ -38,9 +42,10 @@ class LayerCosts {
   std::map<std::int64_t, double> shared_;  // bandwidth of the groups of replicas, by their first
 };
 
-/// Stage 3, layer by layer: while one computes, the weights of the next one come. Adds to the tasks what is waited for
-/// beyond that, and what the simulator needs to know of the first and the last layer. `beside`: the part of hidden
-/// gathers by which the computation beside them takes longer.
-void add_layer_gathers(const std::vector<LayerCost>& layers, double beside, std::array<TaskPrice, num_phases>& tasks);
+/// Stage 3, layer by layer: while one computes, the weights of the next one come. Adds to the tasks
+/// what is waited for beyond that, and what the simulator needs to know of the first and the last
+/// layer. `beside`: the part of hidden gathers by which the computation beside them takes longer.
+void add_layer_gathers(const std::vector<LayerCost>& layers, double beside,
+                       std::array<TaskPrice, num_phases>& tasks);
 
 }  // namespace pptrain

@@ -15,7 +15,8 @@ int Network::add_route(const Link& path, std::vector<LinkUse> uses) {
   Route& route = routes_.emplace_back();
   route.bandwidth = path.bandwidth;
   route.latency = path.latency;
-  for (const LinkUse& use : uses) route.bandwidth = std::min(route.bandwidth, links_[use.link].capacity / use.flows);
+  for (const LinkUse& use : uses)
+    route.bandwidth = std::min(route.bandwidth, links_[use.link].capacity / use.flows);
   route.uses = std::move(uses);
   return static_cast<int>(routes_.size()) - 1;
 }
@@ -79,7 +80,8 @@ int Network::finish(const Event& event) {
   Route& way = routes_[route];
   for (const LinkUse& use : way.uses) {
     std::vector<FlowOnLink>& flows = links_[use.link].flows;
-    flows.erase(std::find_if(flows.begin(), flows.end(), [&](const FlowOnLink& f) { return f.flow == event.index; }));
+    flows.erase(std::find_if(flows.begin(), flows.end(),
+                             [&](const FlowOnLink& f) { return f.flow == event.index; }));
   }
   way.busy = !way.waiting.empty();
   if (way.busy) {
@@ -101,16 +103,19 @@ void Network::set_rate(double now, int index, double rate) {
   events_->push(now + flow.bytes / rate, Event::Kind::flow_end, index, ++flow.version);
 }
 
-/// Rates change when everything that happens at this time has happened: what starts or ends together costs one search.
+/// Rates change when everything that happens at this time has happened: what starts or ends
+/// together costs one search.
 void Network::share_later(double now, const Route& route) {
-  const bool any = std::any_of(route.uses.begin(), route.uses.end(),
-                               [this](const LinkUse& use) { return !links_[use.link].flows.empty(); });
+  const bool any = std::any_of(route.uses.begin(), route.uses.end(), [this](const LinkUse& use) {
+    return !links_[use.link].flows.empty();
+  });
   if (!any) return;
   if (changed_routes_.empty()) events_->push(now, Event::Kind::share, 0);
   changed_routes_.push_back(static_cast<int>(&route - routes_.data()));
 }
 
-/// The rates of all flows that share a link with a route that has changed, or with one that does, and so on.
+/// The rates of all flows that share a link with a route that has changed, or with one that does,
+/// and so on.
 void Network::share(double now) {
   collect();
   find_rates();
@@ -144,7 +149,8 @@ void Network::collect() {
 }
 
 /// Max-min fair rates by progressive filling: again and again the link that leaves each of its open
-/// flows least gives them that. What a link leaves never falls, so that an old entry of the heap is put back.
+/// flows least gives them that. What a link leaves never falls, so that an old entry of the heap is
+/// put back.
 void Network::find_rates() {
   filling_.clear();
   for (const int l : shared_links_) {

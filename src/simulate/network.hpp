@@ -11,15 +11,16 @@
 
 namespace pptrain {
 
-/// Links as shared resources. On one route transfers go one after another in the order in which they are sent; links
-/// are shared by all routes that pass them, max-min fairly: all rates rise together until a link is full, then those
-/// of the others rise on.
+/// Links as shared resources. On one route transfers go one after another in the order in which
+/// they are sent; links are shared by all routes that pass them, max-min fairly: all rates rise
+/// together until a link is full, then those of the others rise on.
 ///
-/// A route may stand for many that carry the same at the same time, and a link for many links that these pass.
+/// A route may stand for many that carry the same at the same time, and a link for many links that
+/// these pass.
 class Network {
  public:
-  /// A link of a route, and what passes it of each byte that is sent: as many bytes as routes that this one stands for
-  /// pass the link, or of a ring the part that does.
+  /// A link of a route, and what passes it of each byte that is sent: as many bytes as routes that
+  /// this one stands for pass the link, or of a ring the part that does.
   struct LinkUse {
     int link = 0;
     double flows = 1.0;
@@ -35,16 +36,19 @@ class Network {
   int add_link(double bandwidth);
   /// A route without links that are shared has its bandwidth for itself.
   int add_route(const Link& path, std::vector<LinkUse> uses);
-  /// Latency of a route in seconds. Transfers of the network end without it, when their last byte has left.
+  /// Latency of a route in seconds. Transfers of the network end without it, when their last byte
+  /// has left.
   double latency(int route) const { return routes_[route].latency; }
 
-  /// Sends `bytes` after all that was sent this way before; `Event::Kind::flow_end` is scheduled, again whenever the
-  /// rate changes.
+  /// Sends `bytes` after all that was sent this way before; `Event::Kind::flow_end` is scheduled,
+  /// again whenever the rate changes.
   void start(double now, int route, double bytes, int transfer);
-  /// Takes an event, `flow_end` or `share`; returns the transfer whose last byte has left, or -1 where none has.
+  /// Takes an event, `flow_end` or `share`; returns the transfer whose last byte has left, or -1
+  /// where none has.
   int handle(const Event& event);
 
-  /// Whether an event is one that `handle` does nothing about, as the flow's rate has changed since.
+  /// Whether an event is one that `handle` does nothing about, as the flow's rate has changed
+  /// since.
   bool is_stale(const Event& event) const {
     return event.kind == Event::Kind::flow_end && flows_[event.index].version != event.version;
   }
@@ -119,7 +123,8 @@ class Network {
   std::vector<int> changed_routes_;  // since rates were found
   std::vector<int> shared_links_;    // those that `share` looks at
   std::vector<int> shared_flows_;
-  std::vector<std::pair<double, int>> filling_;  // what links leave their open flows: a heap, least on top
+  std::vector<std::pair<double, int>> filling_;  // what links leave their open flows: a heap, least
+                                                 // on top
   std::uint64_t round_ = 0;
 };
 

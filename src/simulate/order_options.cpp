@@ -34,18 +34,21 @@ double seconds_after_last(const Prices& prices, int number) {
 }
 
 bool between_nodes(const Cluster& cluster, const Passage& crossing) {
-  return std::any_of(crossing.messages.begin(), crossing.messages.end(), [&cluster](const Message& message) {
-    return cluster.node_of(message.from) != cluster.node_of(message.to);
-  });
+  return std::any_of(crossing.messages.begin(), crossing.messages.end(),
+                     [&cluster](const Message& message) {
+                       return cluster.node_of(message.from) != cluster.node_of(message.to);
+                     });
 }
 
 CutWay way_of(const Cluster& cluster, const Passage& crossing, double bytes) {
   const double seconds = passage_seconds(cluster, crossing, bytes);
-  return {seconds, seconds - passage_seconds(cluster, crossing, 0.0)};  // what is left for no bytes is latency
+  return {seconds, seconds - passage_seconds(cluster, crossing, 0.0)};  // what is left for no bytes
+                                                                        // is latency
 }
 
 /// The task that needs slices starts with their gather.
-double slices_seconds(const Cluster& cluster, const Passage& crossing, const Stage& receiver, double bytes) {
+double slices_seconds(const Cluster& cluster, const Passage& crossing, const Stage& receiver,
+                      double bytes) {
   if (crossing.form == TransferForm::whole) return 0.0;
   return received_gather_seconds(cluster, sample_copies(receiver), bytes);
 }
@@ -53,8 +56,13 @@ double slices_seconds(const Cluster& cluster, const Passage& crossing, const Sta
 /// Fills in what a schedule looks at.
 class OptionsMaker {
  public:
-  OptionsMaker(const Instance& instance, const Plan& plan, const Programs& programs, const Prices& prices)
-      : instance_(instance), plan_(plan), programs_(programs), prices_(prices), chunks_(chunks_in_order(plan)) {}
+  OptionsMaker(const Instance& instance, const Plan& plan, const Programs& programs,
+               const Prices& prices)
+      : instance_(instance),
+        plan_(plan),
+        programs_(programs),
+        prices_(prices),
+        chunks_(chunks_in_order(plan)) {}
 
   OrderOptions run(OrderInputs inputs, const TransferForms& forms) {
     count_workspace();
@@ -66,7 +74,8 @@ class OptionsMaker {
   }
 
  private:
-  /// What comes and goes beside activations and tasks is at most the profile's workspace; elsewhere it counts as fixed.
+  /// What comes and goes beside activations and tasks is at most the profile's workspace; elsewhere
+  /// it counts as fixed.
   void count_workspace() {
     workspace_ = fixed_bytes(instance_, plan_, Workspace::counted);
     const std::vector<double> state = fixed_bytes(instance_, plan_, Workspace::left_out);
@@ -93,7 +102,8 @@ class OptionsMaker {
     }
   }
 
-  /// Whether orders go by bytes: what a micro-batch holds changes with B, and tasks may wait for that.
+  /// Whether orders go by bytes: what a micro-batch holds changes with B, and tasks may wait for
+  /// that.
   bool counts_bytes() const {
     const ScheduleKind& kind = schedule_kind(plan_.schedule.name);
     return kind.splits_backward && !kind.has_units;
@@ -102,12 +112,14 @@ class OptionsMaker {
   std::vector<ChunkId> chunks_of(int program) const {
     std::vector<ChunkId> own;
     for (std::size_t c = 0; c < chunks_.size(); ++c) {
-      if (StageId(chunks_[c].stage) == programs_[program].stage) own.emplace_back(static_cast<int>(c));
+      if (StageId(chunks_[c].stage) == programs_[program].stage)
+        own.emplace_back(static_cast<int>(c));
     }
     return own;
   }
 
-  /// Says what the chunks of a stage store on this device, and its room: at least what one micro-batch needs.
+  /// Says what the chunks of a stage store on this device, and its room: at least what one
+  /// micro-batch needs.
   void add_bytes(int program) {
     options_.stored.resize(chunks_.size());
     std::vector<StoredBytes> own;
@@ -115,7 +127,8 @@ class OptionsMaker {
       const ChunkBytes& bytes = prices_.of(program, chunk).bytes;
       const double weight = work(program, chunk, Op::backward_weight);
       const double backward = work(program, chunk, Op::backward_input);
-      own.push_back({bytes.stored, bytes.deferred, work(program, chunk, Op::forward), backward, weight});
+      own.push_back(
+          {bytes.stored, bytes.deferred, work(program, chunk, Op::forward), backward, weight});
       options_.stored[chunk.index()] = own.back();
     }
     options_.room.push_back(std::max(room(program), least_room(own)));
@@ -127,8 +140,8 @@ class OptionsMaker {
     return bytes.work(op, ChunkBytes::Next::other_end, bytes.summed, bytes.carried);
   }
 
-  /// How many micro-batches of the largest chunk a device has room for, those that are left behind B included where B
-  /// and W are apart.
+  /// How many micro-batches of the largest chunk a device has room for, those that are left behind
+  /// B included where B and W are apart.
   double most_that_fit(int program) const {
     const bool splits = schedule_kind(plan_.schedule.name).splits_backward;
     double stored = 0.0;
@@ -141,11 +154,12 @@ class OptionsMaker {
           most_work = std::max(most_work, work(program, chunk, op));
       }
     }
-    return stored > 0.0 ? (room(program) - most_work) / stored : std::numeric_limits<double>::infinity();
+    return stored > 0.0 ? (room(program) - most_work) / stored
+                        : std::numeric_limits<double>::infinity();
   }
 
-  /// Bytes of messages: what a device receives for its next task is there whole, of what it has sent meanwhile its
-  /// slice.
+  /// Bytes of messages: what a device receives for its next task is there whole, of what it has
+  /// sent meanwhile its slice.
   double message_bytes(int program) const {
     const Stage& stage = plan_.stages[programs_[program].stage.index()];
     const auto samples = static_cast<double>(stage.samples[programs_[program].replica].size());
@@ -153,7 +167,8 @@ class OptionsMaker {
     for (std::size_t c = 0; c + 1 < chunks_.size(); ++c) {
       const bool ends = StageId(chunks_[c].stage) == programs_[program].stage;
       const bool begins = StageId(chunks_[c + 1].stage) == programs_[program].stage;
-      if (ends || begins) bytes = std::max(bytes, samples * prices_.cut_bytes(ChunkId(static_cast<int>(c))));
+      if (ends || begins)
+        bytes = std::max(bytes, samples * prices_.cut_bytes(ChunkId(static_cast<int>(c))));
     }
     return bytes * (1.0 + 1.0 / stage.tensor_parallel);
   }
@@ -164,8 +179,10 @@ class OptionsMaker {
     for (const ChunkId chunk : chunks_of(program))
       gathered = std::max(gathered, 2.0 * prices_.of(program, chunk).gathered_bytes);
     const DeviceId device = programs_[program].device;
-    const double fixed = prices_.fixed_bytes(program) +
-                         (prices_.counts_buffers(program) ? workspace_[device.index()] + message_bytes(program) : 0.0);
+    const double fixed =
+        prices_.fixed_bytes(program) + (prices_.counts_buffers(program)
+                                            ? workspace_[device.index()] + message_bytes(program)
+                                            : 0.0);
     return instance_.cluster.kind_of(device).memory - fixed - gathered;
   }
 
@@ -176,10 +193,12 @@ class OptionsMaker {
       if (programs_[p].stage != StageId(chunks_[chunk.index()].stage)) continue;
       const ChunkPrice& price = prices_.of(static_cast<int>(p), chunk);
       seconds.forward = std::max(seconds.forward, price.task(Phase::forward).seconds);
-      seconds.backward_input = std::max(seconds.backward_input, price.task(Phase::backward_input).seconds);
-      seconds.backward_weight = std::max(seconds.backward_weight, price.task(Phase::backward_weight).seconds);
-      reduce = std::max(
-          reduce, seconds_after_last(prices_, price.reduce_group) + seconds_after_last(prices_, price.across_group));
+      seconds.backward_input =
+          std::max(seconds.backward_input, price.task(Phase::backward_input).seconds);
+      seconds.backward_weight =
+          std::max(seconds.backward_weight, price.task(Phase::backward_weight).seconds);
+      reduce = std::max(reduce, seconds_after_last(prices_, price.reduce_group) +
+                                    seconds_after_last(prices_, price.across_group));
     }
   }
 
@@ -211,8 +230,8 @@ class OptionsMaker {
 
 }  // namespace
 
-OrderOptions order_options(const Instance& instance, const Plan& plan, const Programs& programs, const Prices& prices,
-                           const TransferForms& forms) {
+OrderOptions order_options(const Instance& instance, const Plan& plan, const Programs& programs,
+                           const Prices& prices, const TransferForms& forms) {
   const OrderInputs inputs = schedule_kind(plan.schedule.name).inputs;
   if (inputs == OrderInputs::none) return {};
   return OptionsMaker(instance, plan, programs, prices).run(inputs, forms);
@@ -221,7 +240,8 @@ OrderOptions order_options(const Instance& instance, const Plan& plan, const Pro
 OrderOptions order_options(const Instance& instance, const Plan& plan) {
   if (schedule_kind(plan.schedule.name).inputs == OrderInputs::none) return {};
   const Programs programs = without_instructions(plan);
-  return order_options(instance, plan, programs, Prices(instance, plan, programs), cheapest_forms(instance, plan));
+  return order_options(instance, plan, programs, Prices(instance, plan, programs),
+                       cheapest_forms(instance, plan));
 }
 
 }  // namespace pptrain

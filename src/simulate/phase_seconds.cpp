@@ -30,19 +30,21 @@ void for_each_layer(const StagePart& part, const Visit& visit) {
 }
 
 /// Collectives of a layer in F and in B, one after another, in the runtime that the profile is of.
-TensorSeconds collective_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group,
-                                 int layer) {
+TensorSeconds collective_seconds(const Instance& instance, const StagePart& part,
+                                 const ReplicaGroup& group, int layer) {
   const Profile& profile = instance.profile;
   const int degree = part.computed_degree();
   const ProfileLayer& itself = profile.layers[static_cast<std::size_t>(layer)];
   const double bytes = itself.tensor_parallel_allreduce_bytes * group.samples;
-  if (profile.communication.is_own() || part.pattern != TensorPattern::megatron || degree == 1 || bytes == 0.0) {
+  if (profile.communication.is_own() || part.pattern != TensorPattern::megatron || degree == 1 ||
+      bytes == 0.0) {
     return tensor_seconds(profile, group.link, layer, degree, group.samples, part.pattern);
   }
   const double each = itself.output_bytes * group.samples;  // a sum is of what the layer puts out
   const double number = each > 0.0 ? std::max(1.0, std::round(bytes / each)) : 1.0;
   const double seconds =
-      number * RuntimeRing(instance, group.link, degree, group.kinds).all_reduce_seconds(bytes / number);
+      number *
+      RuntimeRing(instance, group.link, degree, group.kinds).all_reduce_seconds(bytes / number);
   return {seconds, seconds};
 }
 
@@ -59,12 +61,14 @@ PhaseSeconds largest(const PhaseSeconds& a, const PhaseSeconds& b) {
   return result;
 }
 
-PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group) {
+PhaseSeconds computing_seconds(const Instance& instance, const StagePart& part,
+                               const ReplicaGroup& group) {
   PhaseSeconds sum = {};
   for_each_layer(part, [&](int layer) {
     PhaseSeconds slowest = {};
     for (std::size_t k = 0; k < group.kinds.size(); ++k) {
-      const LayerSeconds row = device_seconds(instance, group.kinds[k], layer, part.computed_degree(), group.samples);
+      const LayerSeconds row =
+          device_seconds(instance, group.kinds[k], layer, part.computed_degree(), group.samples);
       const double load = group.loads.empty() ? 1.0 : group.loads[k];
       const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
       const double again = itself.again(row.forward, part.mesh->recompute);
@@ -80,18 +84,21 @@ double tensor_bandwidth(const Instance& instance, const StagePart& part) {
   return alone ? infinity : shared_uplink_bandwidth(instance.cluster, part.mesh->devices);
 }
 
-ReplicaGroup replica_group_with(double bandwidth, const Instance& instance, const StagePart& part, int replica) {
+ReplicaGroup replica_group_with(double bandwidth, const Instance& instance, const StagePart& part,
+                                int replica) {
   ReplicaGroup group = replica_group(instance.cluster, part, replica);
   group.link.bandwidth = std::min(group.link.bandwidth, bandwidth);
   return group;
 }
 
-PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& part, const ReplicaGroup& group) {
+PhaseSeconds tensor_phase_seconds(const Instance& instance, const StagePart& part,
+                                  const ReplicaGroup& group) {
   PhaseSeconds sum = {};
   for_each_layer(part, [&](int layer) {
     const TensorSeconds more = collective_seconds(instance, part, group, layer);
     const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
-    const double backward = more.backward + (itself.sums_again(part.mesh->recompute) ? more.forward : 0.0);
+    const double backward =
+        more.backward + (itself.sums_again(part.mesh->recompute) ? more.forward : 0.0);
     at(sum, Phase::forward) += more.forward;
     at(sum, Phase::backward_input) += backward;
     at(sum, Phase::backward) += backward;

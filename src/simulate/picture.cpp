@@ -54,7 +54,8 @@ double scale_of(const Trace& tasks, double makespan) {
   }
   const double slots = makespan / shortest;
   if (tasks.empty() || slots > most_slots) return 0.0;
-  return std::clamp(std::floor(std::min(widest, static_cast<double>(room())) / slots), 1.0, 1.0 + most_digits) /
+  return std::clamp(std::floor(std::min(widest, static_cast<double>(room())) / slots), 1.0,
+                    1.0 + most_digits) /
          shortest;
 }
 
@@ -64,7 +65,9 @@ std::string pipeline_picture(const Simulation& simulation, const Programs& progr
   const Trace tasks = tasks_of(simulation.trace);
   const double scale = scale_of(tasks, simulation.makespan_seconds);
   if (scale == 0.0 || programs.size() > most_devices) return "";
-  const auto column = [scale](double seconds) { return static_cast<int>(std::lround(seconds * scale)); };
+  const auto column = [scale](double seconds) {
+    return static_cast<int>(std::lround(seconds * scale));
+  };
   const std::string idle(static_cast<std::size_t>(column(simulation.makespan_seconds)), '.');
   std::map<DeviceId, std::string> rows;
   std::map<DeviceId, ChunkId> first_chunks;
@@ -85,7 +88,8 @@ std::string pipeline_picture(const Simulation& simulation, const Programs& progr
   for (std::size_t begin = 0; begin < idle.size(); begin += room()) {
     if (begin > 0) text += "\n";  // what the screen has no room for goes on below
     for (const Program& program : programs)
-      text += fmt::format("  {:>4}  {}\n", program.device.value, rows[program.device].substr(begin, room()));
+      text += fmt::format("  {:>4}  {}\n", program.device.value,
+                          rows[program.device].substr(begin, room()));
   }
   return text;
 }

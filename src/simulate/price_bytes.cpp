@@ -19,26 +19,29 @@ double largest_layer(const Instance& instance, const Stage& stage) {
   return parameters;
 }
 
-/// Layers that ZeRO holds whole beside their slices: with stage 2 the gradients of the one in work and of the one that
-/// is summed, with stage 3 also the weights that are gathered for a task where chunks are not.
+/// Layers that ZeRO holds whole beside their slices: with stage 2 the gradients of the one in work
+/// and of the one that is summed, with stage 3 also the weights that are gathered for a task where
+/// chunks are not.
 double whole_layers_bytes(const Instance& instance, const Stage& stage, int replica) {
   if (stage.zero_stage < 2 || stage.sharding_group_of(replica).size() == 1) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
   const bool gathers_layers = stage.divides_weights() && !stage.gathers_chunks();
-  return (2.0 * bytes.gradient + (gathers_layers ? bytes.weight : 0.0)) * largest_layer(instance, stage) /
-         stage.tensor_parallel;
+  return (2.0 * bytes.gradient + (gathers_layers ? bytes.weight : 0.0)) *
+         largest_layer(instance, stage) / stage.tensor_parallel;
 }
 
 /// Chunks of a stage that have layers of a part which read a tied parameter.
 int num_chunks_with(const Tie& tie, const Stage& stage, const StagePart& part) {
-  return static_cast<int>(std::count_if(stage.layers.begin(), stage.layers.end(), [&](const Interval& chunk) {
-    return std::any_of(tie.layers.begin(), tie.layers.end(),
-                       [&](std::int64_t layer) { return chunk.contains(layer) && contains(part.layers, layer); });
-  }));
+  return static_cast<int>(
+      std::count_if(stage.layers.begin(), stage.layers.end(), [&](const Interval& chunk) {
+        return std::any_of(tie.layers.begin(), tie.layers.end(), [&](std::int64_t layer) {
+          return chunk.contains(layer) && contains(part.layers, layer);
+        });
+      }));
 }
 
-/// A tied parameter is there once where one part of a stage has several of its layers, but for what each chunk after
-/// the first gives of its gradient.
+/// A tied parameter is there once where one part of a stage has several of its layers, but for what
+/// each chunk after the first gives of its gradient.
 double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
   if (instance.ties.empty()) return 0.0;
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
@@ -50,26 +53,31 @@ double shared_bytes(const Instance& instance, const Stage& stage, int replica) {
       const int again = tie.num_layers_in(part.layers) - 1;
       if (again <= 0) continue;
       const double gradient = tie.gradient_bytes(stage);
-      sum += again * of_parameter * (gradient / bytes.gradient) - (num_chunks_with(tie, stage, part) - 1) * gradient;
+      sum += again * of_parameter * (gradient / bytes.gradient) -
+             (num_chunks_with(tie, stage, part) - 1) * gradient;
     }
   }
   return sum;
 }
 
 /// Whole gradients of the tied parameters at each end, for the exchange.
-std::vector<double> gathered_gradients(const Instance& instance, const Plan& plan, const Program& program,
-                                       bool counts) {
+std::vector<double> gathered_gradients(const Instance& instance, const Plan& plan,
+                                       const Program& program, bool counts) {
   const Stage& stage = plan.stages[program.stage.index()];
-  const bool gathers = counts && stage.zero_stage >= 2 && stage.sharding_group_of(program.replica).size() > 1;
+  const bool gathers =
+      counts && stage.zero_stage >= 2 && stage.sharding_group_of(program.replica).size() > 1;
   std::vector<double> bytes;
   for (const TieEnd& end : tie_ends(plan, instance.ties)) {
     const bool own = end.stage == program.stage;
-    bytes.push_back(gathers && own ? instance.ties[static_cast<std::size_t>(end.tie)].gradient_bytes(stage) : 0.0);
+    bytes.push_back(gathers && own
+                        ? instance.ties[static_cast<std::size_t>(end.tie)].gradient_bytes(stage)
+                        : 0.0);
   }
   return bytes;
 }
 
-/// State of parameters that every member of a tensor-parallel group holds, beyond its share of them.
+/// State of parameters that every member of a tensor-parallel group holds, beyond its share of
+/// them.
 double undivided_bytes(const Instance& instance, const Stage& stage, int replica, int shard) {
   const StageParts parts(stage);
   double bytes = 0.0;
@@ -82,8 +90,9 @@ double undivided_bytes(const Instance& instance, const Stage& stage, int replica
         parameters += instance.profile.layers[l].undivided_parameters;
       }
     }
-    bytes += bytes_per_parameter(instance.profile.bytes_per_parameter, mesh, mesh.slices_of(of_replica)) * parameters *
-             (1.0 - member_load(mesh, of_shard) / mesh.tensor_parallel);
+    bytes += bytes_per_parameter(instance.profile.bytes_per_parameter, mesh,
+                                 mesh.slices_of(of_replica)) *
+             parameters * (1.0 - member_load(mesh, of_shard) / mesh.tensor_parallel);
   }
   return bytes;
 }
@@ -91,7 +100,8 @@ double undivided_bytes(const Instance& instance, const Stage& stage, int replica
 /// Gradients that a device of the stage sums with other replicas.
 class SummedGradients {
  public:
-  SummedGradients(const Instance& instance, const Stage& stage) : instance_(instance), stage_(stage), parts_(stage) {}
+  SummedGradients(const Instance& instance, const Stage& stage)
+      : instance_(instance), stage_(stage), parts_(stage) {}
 
   double of_layer(std::int64_t layer) const {
     const Stage& mesh = *parts_.part_at(layer).mesh;
@@ -130,9 +140,10 @@ double array_bytes(const SummedGradients& gradients, const Stage& stage, const I
   return stage.zero_stage == 0 ? bytes : std::min(bytes, gradients.of_largest_layer());
 }
 
-/// Buffers of the sums of a chunk's gradients, of which two buckets are under way: all, or with ZeRO, which sums layer
-/// by layer, those of two neighbouring layers of each part.
-double buffer_bytes(const SummedGradients& gradients, double workspace, const Stage& stage, const Interval& layers) {
+/// Buffers of the sums of a chunk's gradients, of which two buckets are under way: all, or with
+/// ZeRO, which sums layer by layer, those of two neighbouring layers of each part.
+double buffer_bytes(const SummedGradients& gradients, double workspace, const Stage& stage,
+                    const Interval& layers) {
   const double all = std::min(workspace, gradients.of_chunk(layers));
   if (stage.zero_stage == 0) return all;
   const StageParts parts(stage, {layers});
@@ -153,7 +164,8 @@ double buffer_bytes(const SummedGradients& gradients, double workspace, const St
 
 }  // namespace
 
-void Prices::count_fixed_bytes(const Instance& instance, const Plan& plan, const Programs& programs) {
+void Prices::count_fixed_bytes(const Instance& instance, const Plan& plan,
+                               const Programs& programs) {
   const std::vector<double> fixed = pptrain::fixed_bytes(instance, plan, Workspace::counted);
   const std::vector<double> state = pptrain::fixed_bytes(instance, plan, Workspace::left_out);
   for (const Program& program : programs) {
@@ -161,9 +173,10 @@ void Prices::count_fixed_bytes(const Instance& instance, const Plan& plan, const
     const bool counts_buffers = stage_bytes_[program.stage.index()] == BytesBasis::measured;
     const std::size_t device = program.device.index();
     counts_buffers_.push_back(counts_buffers ? 1 : 0);
-    fixed_bytes_.push_back(counts_buffers ? state[device] - shared_bytes(instance, stage, program.replica) +
-                                                undivided_bytes(instance, stage, program.replica, program.shard)
-                                          : fixed[device] + whole_layers_bytes(instance, stage, program.replica));
+    fixed_bytes_.push_back(
+        counts_buffers ? state[device] - shared_bytes(instance, stage, program.replica) +
+                             undivided_bytes(instance, stage, program.replica, program.shard)
+                       : fixed[device] + whole_layers_bytes(instance, stage, program.replica));
     gathered_gradient_bytes_.push_back(gathered_gradients(instance, plan, program, counts_buffers));
   }
 }
@@ -177,7 +190,8 @@ double Prices::gathered_gradient_bytes(int program) const {
 void Prices::count_buffers(const Instance& instance, const Plan& plan, const Programs& programs) {
   const std::vector<Chunk> chunks = chunks_in_order(plan);
   for (PricedCollective& reduction : reductions_) {
-    const bool whole = reduction.kind == PricedCollective::Kind::gradients && !reduction.after_each_task;
+    const bool whole =
+        reduction.kind == PricedCollective::Kind::gradients && !reduction.after_each_task;
     if (!whole || !counts_buffers(reduction.programs.front())) continue;
     const Stage& stage = plan.stages[programs[reduction.programs.front()].stage.index()];
     const Interval& layers = chunks[reduction.chunk.index()].layers;
@@ -186,7 +200,8 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
     reduction.buffer_bytes = buffer_bytes(gradients, workspace, stage, layers);
     // Parts sum beside one another, each by two buckets of its own.
     reduction.bucket_bytes =
-        std::max(reduction.buffer_bytes / 2.0, std::min(workspace / 2.0, array_bytes(gradients, stage, layers)));
+        std::max(reduction.buffer_bytes / 2.0,
+                 std::min(workspace / 2.0, array_bytes(gradients, stage, layers)));
   }
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     const int stage = chunks[c].stage;
@@ -196,11 +211,13 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
 }
 
 /// From chunk `chunk` to the next one on the same device, whose first layer is `first`, and back.
-void Prices::count_hand_over(const StageParts& parts, int stage_index, std::int64_t first, std::size_t chunk) {
+void Prices::count_hand_over(const StageParts& parts, int stage_index, std::int64_t first,
+                             std::size_t chunk) {
   const Stage& before = parts.mesh_at(first - 1);
   const Stage& after = parts.mesh_at(first);
   const auto bytes = [&](const Stage& mesh, int device_of_stage) {
-    const Interval samples = mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
+    const Interval samples =
+        mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
     return static_cast<double>(samples.size()) * cut_bytes_[chunk];
   };
   for (int d = 0; d < num_programs_[stage_index]; ++d) {

@@ -1,4 +1,5 @@
-// The groups in which prices have collectives: gradients of chunks, and weights of those that are gathered.
+// The groups in which prices have collectives: gradients of chunks, and weights of those that are
+// gathered.
 #include <algorithm>
 
 #include "cost/replica_sum.hpp"
@@ -25,7 +26,8 @@ struct RingPrice {
   void pass(const RingPrice& other) {
     for (const UplinkBytes& passed : other.uplinks) {
       const auto same = std::find_if(uplinks.begin(), uplinks.end(), [&](const UplinkBytes& own) {
-        return own.uplink.owner == passed.uplink.owner && own.uplink.direction == passed.uplink.direction;
+        return own.uplink.owner == passed.uplink.owner &&
+               own.uplink.direction == passed.uplink.direction;
       });
       if (same == uplinks.end()) {
         uplinks.push_back(passed);
@@ -49,14 +51,17 @@ RingPrice gather(const Instance& instance, const std::vector<DeviceId>& devices,
     return price;
   }
   price.seconds = 0.5 * all_reduce_seconds(instance.cluster, devices, bytes);
-  price.pass(instance.cluster, devices, 0.5 * all_reduce_share(static_cast<int>(devices.size())) * bytes);
+  price.pass(instance.cluster, devices,
+             0.5 * all_reduce_share(static_cast<int>(devices.size())) * bytes);
   return price;
 }
 
-/// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who has what, in two
-/// halves where it does.
-RingPrice sum_up(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices, double bytes) {
-  if (stage.zero_stage > 0) return gather(instance, devices, stage.largest_slice() * bytes).times(2.0);
+/// All-reduce of gradients over replicas of one shard: in two levels where ZeRO does not say who
+/// has what, in two halves where it does.
+RingPrice sum_up(const Instance& instance, const Stage& stage, const std::vector<DeviceId>& devices,
+                 double bytes) {
+  if (stage.zero_stage > 0)
+    return gather(instance, devices, stage.largest_slice() * bytes).times(2.0);
   RingPrice price;
   if (!instance.profile.communication.is_own()) {
     price.seconds = RuntimeRing(instance, devices).all_reduce_seconds(bytes);
@@ -75,11 +80,12 @@ RingPrice sums_of_parts(const Instance& instance, const StageParts& parts) {
   RingPrice all;
   for (const StagePart& part : parts.all()) {
     double bytes = 0.0;
-    for (const Interval& layers : part.layers) bytes += sent_gradient_bytes(instance.profile, *part.mesh, layers);
+    for (const Interval& layers : part.layers)
+      bytes += sent_gradient_bytes(instance.profile, *part.mesh, layers);
     double slowest = 0.0;
     for (int shard = 0; shard < part.mesh->tensor_parallel; ++shard) {
-      const RingPrice price =
-          sum_up(instance, *part.mesh, shard_group(*part.mesh, shard), member_load(*part.mesh, shard) * bytes);
+      const RingPrice price = sum_up(instance, *part.mesh, shard_group(*part.mesh, shard),
+                                     member_load(*part.mesh, shard) * bytes);
       slowest = std::max(slowest, price.seconds);
       all.pass(price);
     }
@@ -93,7 +99,8 @@ void set_price(RingPrice price, PricedCollective& collective) {
   collective.uplinks = std::move(price.uplinks);
 }
 
-/// Groups of several replicas for each that has programs: those to which a shift of the replicas takes it.
+/// Groups of several replicas for each that has programs: those to which a shift of the replicas
+/// takes it.
 double groups_for_each(const std::vector<Interval>& groups, int replicas) {
   const auto sum_something = [](const Interval& group) { return group.size() > 1; };
   const auto all = std::count_if(groups.begin(), groups.end(), sum_something);
@@ -105,20 +112,22 @@ double groups_for_each(const std::vector<Interval>& groups, int replicas) {
 
 }  // namespace
 
-std::vector<int> Prices::programs_of(const Stage& stage, int stage_index, Interval replicas, int shard) const {
+std::vector<int> Prices::programs_of(const Stage& stage, int stage_index, Interval replicas,
+                                     int shard) const {
   std::vector<int> programs;
   const Interval represented = intersect(replicas, {0, replicas_[stage_index]});
   for (std::int64_t r = represented.begin; r < represented.end; ++r) {
-    programs.push_back(first_program_[stage_index] + static_cast<int>(r) * stage.tensor_parallel + shard);
+    programs.push_back(first_program_[stage_index] + static_cast<int>(r) * stage.tensor_parallel +
+                       shard);
   }
   return programs;
 }
 
 /// One per shard index and group of replicas that have programs, beside those of the gradients.
-void Prices::group_gathers(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
-                           ChunkId chunk) {
-  const double bytes =
-      instance.profile.bytes_per_parameter.weight * parameters_of(instance.profile, layers) / stage.tensor_parallel;
+void Prices::group_gathers(const Instance& instance, const Stage& stage, const Interval& layers,
+                           int stage_index, ChunkId chunk) {
+  const double bytes = instance.profile.bytes_per_parameter.weight *
+                       parameters_of(instance.profile, layers) / stage.tensor_parallel;
   const std::vector<Interval> groups = stage.sharding_groups();
   const Lanes lanes = lanes_of(stage, first_lane_[stage_index]);
   for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
@@ -130,7 +139,9 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
       gather.chunk = chunk;
       gather.lane = lanes.weights(shard, static_cast<int>(g));
       gather.stands_for = groups_for_each(groups, replicas_[stage_index]);
-      set_price(pptrain::gather(instance, shard_group(stage, shard, groups[g]), stage.largest_slice() * whole), gather);
+      set_price(pptrain::gather(instance, shard_group(stage, shard, groups[g]),
+                                stage.largest_slice() * whole),
+                gather);
       gather.programs = programs_of(stage, stage_index, groups[g], shard);
       for (const int program : gather.programs) {
         ChunkPrice& price = chunks_[index(program, chunk)];
@@ -142,18 +153,20 @@ void Prices::group_gathers(const Instance& instance, const Stage& stage, const I
   }
 }
 
-/// One group per shard index and group of replicas, or the whole stage where parts of the chunk are divided
-/// differently.
-void Prices::group_reductions(const Instance& instance, const Stage& stage, const Interval& layers, int stage_index,
-                              ChunkId chunk) {
+/// One group per shard index and group of replicas, or the whole stage where parts of the chunk are
+/// divided differently.
+void Prices::group_reductions(const Instance& instance, const Stage& stage, const Interval& layers,
+                              int stage_index, ChunkId chunk) {
   const StageParts parts(stage, {layers});
   const double bytes = sent_gradient_bytes(instance.profile, stage, layers);
   if (bytes == 0.0) return;
-  if (divided_as_stage(parts, stage)) return group_shards(instance, stage, bytes, stage_index, chunk);
+  if (divided_as_stage(parts, stage))
+    return group_shards(instance, stage, bytes, stage_index, chunk);
   PricedCollective reduction;
   reduction.chunk = chunk;
   reduction.lane = lanes_of(stage, first_lane_[stage_index]).gradients(0, 0);
-  RingPrice price = sums_of_parts(instance, parts);  // with stages 1 and 2 the weights of the next step too
+  RingPrice price = sums_of_parts(instance, parts);  // with stages 1 and 2 the weights of the next
+                                                     // step too
   set_price(std::move(price).times(stage.zero_stage >= 2 ? 0.5 : 1.0), reduction);
   if (stage.zero_stage >= 2) {
     reduction.after_each_task = true;
@@ -161,12 +174,14 @@ void Prices::group_reductions(const Instance& instance, const Stage& stage, cons
   }
   for (int d = 0; d < stage.replicas * stage.tensor_parallel; ++d) {
     reduction.programs.push_back(first_program_[stage_index] + d);
-    chunks_[index(reduction.programs.back(), chunk)].reduce_group = static_cast<int>(reductions_.size());
+    chunks_[index(reduction.programs.back(), chunk)].reduce_group =
+        static_cast<int>(reductions_.size());
   }
   reductions_.push_back(std::move(reduction));
 }
 
-void Prices::group_shards(const Instance& instance, const Stage& stage, double bytes, int stage_index, ChunkId chunk) {
+void Prices::group_shards(const Instance& instance, const Stage& stage, double bytes,
+                          int stage_index, ChunkId chunk) {
   const std::vector<Interval> groups = stage.sharding_groups();
   const Lanes lanes = lanes_of(stage, first_lane_[stage_index]);
   for (int shard = 0; shard < stage.tensor_parallel; ++shard) {
@@ -185,7 +200,8 @@ void Prices::group_shards(const Instance& instance, const Stage& stage, double b
       reduction.programs = programs_of(stage, stage_index, groups[g], shard);
       const ChunkPrice& first = chunks_[index(reduction.programs.front(), chunk)];
       const double backward = first.task(Phase::backward).seconds;
-      reduction.seconds = seconds_left(instance.profile.communication, reduction.seconds, backward, first.num_layers);
+      reduction.seconds = seconds_left(instance.profile.communication, reduction.seconds, backward,
+                                       first.num_layers);
       for (const int program : reduction.programs) {
         chunks_[index(program, chunk)].reduce_group = static_cast<int>(reductions_.size());
       }
@@ -196,8 +212,8 @@ void Prices::group_shards(const Instance& instance, const Stage& stage, double b
 }
 
 /// Slices are summed between the groups when the groups have summed them for the last time.
-void Prices::add_across(const Instance& instance, const Stage& stage, double bytes, int stage_index, int shard,
-                        ChunkId chunk) {
+void Prices::add_across(const Instance& instance, const Stage& stage, double bytes, int stage_index,
+                        int shard, ChunkId chunk) {
   const Lanes lanes = lanes_of(stage, first_lane_[stage_index]);
   PricedCollective across;
   across.chunk = chunk;
@@ -206,9 +222,11 @@ void Prices::add_across(const Instance& instance, const Stage& stage, double byt
   RingPrice price;
   price.seconds = ReplicaSum(instance.cluster, stage, shard).across_seconds(bytes);
   std::vector<DeviceId> leaders;
-  for (const Interval& group : stage.sharding_groups()) leaders.push_back(stage.devices[group.begin][shard]);
+  for (const Interval& group : stage.sharding_groups())
+    leaders.push_back(stage.devices[group.begin][shard]);
   if (instance.profile.communication.is_own()) {
-    price.pass(instance.cluster, leaders, all_reduce_share(static_cast<int>(leaders.size())) * bytes);
+    price.pass(instance.cluster, leaders,
+               all_reduce_share(static_cast<int>(leaders.size())) * bytes);
   }
   set_price(std::move(price), across);
   across.programs = programs_of(stage, stage_index, {0, stage.replicas}, shard);

@@ -28,7 +28,8 @@ void lengthen(TaskPrice& task, double seconds) {
 bool crosses_nodes(const Cluster& cluster, const Stage& before, const Stage& after) {
   const std::vector<Overlap> sends = intersect(before.samples, after.samples);
   return std::any_of(sends.begin(), sends.end(), [&](const Overlap& send) {
-    return cluster.node_of(before.devices[send.from][0]) != cluster.node_of(after.devices[send.to][0]);
+    return cluster.node_of(before.devices[send.from][0]) !=
+           cluster.node_of(after.devices[send.to][0]);
   });
 }
 
@@ -47,7 +48,8 @@ bool divided_as_stage(const StageParts& parts, const Stage& stage) {
   const auto as_stage = [&stage](const Stage& mesh) {
     return mesh.replicas == stage.replicas && mesh.tensor_parallel == stage.tensor_parallel;
   };
-  // Members that send rows hold samples as replicas, and share the layer as members: both have to be the stage's.
+  // Members that send rows hold samples as replicas, and share the layer as members: both have to
+  // be the stage's.
   const StagePart& first = parts.all().front();
   return parts.all().size() == 1 && as_stage(*first.mesh) && as_stage(*first.holding);
 }
@@ -58,17 +60,18 @@ void check_split(const Instance& instance, const Plan& plan, const Programs& pro
   for (const ProfileLayer& layer : instance.profile.layers) {
     for (const ProfileRow& row : layer.rows) {
       if (row.split_known) continue;
-      throw_bad_input(
-          {fmt::format("profile of {}", instance.profile.model),
-           fmt::format("layer \"{}\" has one time for the whole backward on \"{}\"", layer.name, row.device),
-           fmt::format("schedule \"{}\" runs B and W apart", plan.schedule.name),
-           "give backward_input and backward_weight, or choose 1f1b"});
+      throw_bad_input({fmt::format("profile of {}", instance.profile.model),
+                       fmt::format("layer \"{}\" has one time for the whole backward on \"{}\"",
+                                   layer.name, row.device),
+                       fmt::format("schedule \"{}\" runs B and W apart", plan.schedule.name),
+                       "give backward_input and backward_weight, or choose 1f1b"});
     }
   }
 }
 
 bool is_task(Op op) {
-  return op == Op::forward || op == Op::backward_input || op == Op::backward_weight || op == Op::backward;
+  return op == Op::forward || op == Op::backward_input || op == Op::backward_weight ||
+         op == Op::backward;
 }
 
 Phase phase_of(Op op) {
@@ -83,7 +86,8 @@ Phase phase_of(Op op) {
 Prices::Prices(const Instance& instance, const Plan& plan, const Programs& programs)
     : Prices(instance, plan, programs, ReplicaShift(plan)) {}
 
-Prices::Prices(const Instance& instance, const Plan& plan, const Programs& programs, const ReplicaShift& shift) {
+Prices::Prices(const Instance& instance, const Plan& plan, const Programs& programs,
+               const ReplicaShift& shift) {
   check_split(instance, plan, programs);
   const UplinkShares gathering = gathering_groups(instance.cluster, plan);
   int program = 0;
@@ -105,7 +109,8 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
   }
   chunks_.resize(programs.size() * chunks.size());
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    price_chunk(instance, plan, ChunkId(static_cast<int>(c)), chunks[c].layers, chunks[c].stage, gathering);
+    price_chunk(instance, plan, ChunkId(static_cast<int>(c)), chunks[c].layers, chunks[c].stage,
+                gathering);
   }
   for (std::size_t c = 0; c + 1 < chunks.size(); ++c) {
     const int stage = chunks[c].stage;
@@ -124,10 +129,10 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
   count_buffers(instance, plan, programs);
 }
 
-/// Where a chunk and the next one on the same devices, whose first layer is `first`, are divided differently: samples
-/// are exchanged behind F of the former and B of the latter.
-void Prices::price_hand_over(const Instance& instance, const StageParts& parts, int stage_index, std::int64_t first,
-                             std::size_t chunk) {
+/// Where a chunk and the next one on the same devices, whose first layer is `first`, are divided
+/// differently: samples are exchanged behind F of the former and B of the latter.
+void Prices::price_hand_over(const Instance& instance, const StageParts& parts, int stage_index,
+                             std::int64_t first, std::size_t chunk) {
   const Stage& before = parts.mesh_at(first - 1);
   const Stage& after = parts.mesh_at(first);
   if (&parts.part_at(first - 1) == &parts.part_at(first)) return;
@@ -156,7 +161,8 @@ void Prices::price_blocking_sends(const Instance& instance, const Plan& plan) {
       for (int d = 0; d < num_programs_[stage]; ++d) {
         const auto samples = static_cast<double>(mesh.samples[d / mesh.tensor_parallel].size());
         const double seconds = samples * cut_bytes_[c] / mesh.tensor_parallel / bandwidth;
-        ChunkPrice& price = chunks_[index(first_program_[stage] + d, ChunkId(static_cast<int>(side)))];
+        ChunkPrice& price =
+            chunks_[index(first_program_[stage] + d, ChunkId(static_cast<int>(side)))];
         for (const Phase phase : {Phase::forward, Phase::backward_input, Phase::backward}) {
           lengthen(price.tasks[static_cast<std::size_t>(phase)], seconds);
         }
@@ -165,8 +171,8 @@ void Prices::price_blocking_sends(const Instance& instance, const Plan& plan) {
   }
 }
 
-void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk, const Interval& layers,
-                         int stage_index, const UplinkShares& gathering) {
+void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chunk,
+                         const Interval& layers, int stage_index, const UplinkShares& gathering) {
   const Stage& stage = plan.stages[stage_index];
   const StageParts parts(stage, {layers});
   const bool by_replica = divided_as_stage(parts, stage);
@@ -180,7 +186,9 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
     const int program = first_program_[stage_index] + d;
     if (d % group_size == 0) {
       of_group.tasks = by_replica ? times.of_replica(d / group_size) : times.of_stage();
-      if (by_replica) price_gathers(instance, *parts.all().front().mesh, costs, d / group_size, program, of_group);
+      if (by_replica)
+        price_gathers(instance, *parts.all().front().mesh, costs, d / group_size, program,
+                      of_group);
       if (group_size > 1) task_groups_.emplace_back();
     }
     ChunkPrice& price = chunks_[index(program, chunk)];
@@ -196,24 +204,28 @@ void Prices::price_chunk(const Instance& instance, const Plan& plan, ChunkId chu
   if (stage.gathers_chunks()) group_gathers(instance, stage, layers, stage_index, chunk);
 }
 
-/// Weights that tasks of a replica wait for: those of a layer at a time with stage 3, and of the step before below.
-void Prices::price_gathers(const Instance& instance, const Stage& mesh, LayerCosts& layers, int replica, int program,
-                           ChunkPrice& price) {
-  if (mesh.zero_stage == 0 || mesh.gathers_chunks() || mesh.sharding_group_of(replica).size() == 1) return;
+/// Weights that tasks of a replica wait for: those of a layer at a time with stage 3, and of the
+/// step before below.
+void Prices::price_gathers(const Instance& instance, const Stage& mesh, LayerCosts& layers,
+                           int replica, int program, ChunkPrice& price) {
+  if (mesh.zero_stage == 0 || mesh.gathers_chunks() || mesh.sharding_group_of(replica).size() == 1)
+    return;
   const std::vector<LayerCost> costs = layers.of(replica);
   price.gathers_layers = mesh.zero_stage >= 3;
-  if (price.gathers_layers) return add_layer_gathers(costs, instance.profile.communication.beside, price.tasks);
+  if (price.gathers_layers)
+    return add_layer_gathers(costs, instance.profile.communication.beside, price.tasks);
   const auto [known, is_first] = publications_.try_emplace(program, 0.0);
   if (is_first) {
     double update = 0.0;
     for (const DeviceId device : mesh.devices[replica]) {
-      update = std::max(update, update_seconds(instance, StageParts(mesh), instance.cluster.kind_index_of(device)));
+      update = std::max(update, update_seconds(instance, StageParts(mesh),
+                                               instance.cluster.kind_index_of(device)));
     }
     known->second = Publication(update);
   }
   for (const LayerCost& cost : costs) {
-    price.published_end =
-        known->second.forward_end(cost.update, cost.gather, cost.seconds[static_cast<std::size_t>(Phase::forward)]);
+    price.published_end = known->second.forward_end(
+        cost.update, cost.gather, cost.seconds[static_cast<std::size_t>(Phase::forward)]);
   }
 }
 

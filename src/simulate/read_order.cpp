@@ -62,11 +62,13 @@ class OrderReader {
     for (const JsonNode& node : nodes) {
       const auto task = parse_task(node.string());
       if (!task) {
-        node.refuse(fmt::format("\"{}\" is no task", node.string()), "tasks are F, B, W or BW, a chunk, a micro-batch",
+        node.refuse(fmt::format("\"{}\" is no task", node.string()),
+                    "tasks are F, B, W or BW, a chunk, a micro-batch",
                     "write for instance \"F0.1\"");
       }
       order_.push_back(*task);
-      if (task->kind == TaskKind::backward_weight) has_weight_.insert({task->chunk, task->micro_batch});
+      if (task->kind == TaskKind::backward_weight)
+        has_weight_.insert({task->chunk, task->micro_batch});
     }
     for (std::size_t i = 0; i < nodes.size(); ++i) check(order_[i], nodes[i]);
     check_complete(list);
@@ -76,16 +78,19 @@ class OrderReader {
  private:
   void check(Task& task, const JsonNode& node) {
     const auto key = std::pair(task.chunk, task.micro_batch);
-    const bool lives_here = task.chunk.index() < places_.size() && places_[task.chunk.index()].stage == stage_;
+    const bool lives_here =
+        task.chunk.index() < places_.size() && places_[task.chunk.index()].stage == stage_;
     if (!lives_here) {
-      node.refuse(fmt::format("chunk {} is not on stage {}", task.chunk.value, stage_.value), "the plan says where",
-                  "give each device the tasks of its chunks");
+      node.refuse(fmt::format("chunk {} is not on stage {}", task.chunk.value, stage_.value),
+                  "the plan says where", "give each device the tasks of its chunks");
     }
     if (task.micro_batch.value >= plan_.micro_batches) {
       node.refuse(fmt::format("there is no micro-batch {}", task.micro_batch.value),
-                  fmt::format("the plan has {}, numbered from 0", plan_.micro_batches), "leave the task out");
+                  fmt::format("the plan has {}, numbered from 0", plan_.micro_batches),
+                  "leave the task out");
     }
-    if (task.kind == TaskKind::backward_input && !has_weight_.contains(key)) task.kind = TaskKind::backward;
+    if (task.kind == TaskKind::backward_input && !has_weight_.contains(key))
+      task.kind = TaskKind::backward;
     if (!run(task, done_[key])) {
       node.refuse(fmt::format("\"{}\" comes twice or too early", node.string()),
                   "F, B and W of a micro-batch come once, in this order", "move or remove it");
@@ -110,8 +115,9 @@ class OrderReader {
       for (int m = 0; m < plan_.micro_batches; ++m) {
         const Done& done = done_[{ChunkId(c), MicroBatchId(m)}];
         if (done.forward && done.weight) continue;
-        list.refuse(fmt::format("chunk {} never runs {} of micro-batch {}", c, done.forward ? "B" : "F", m),
-                    "an iteration runs every micro-batch through every chunk", "add it");
+        list.refuse(
+            fmt::format("chunk {} never runs {} of micro-batch {}", c, done.forward ? "B" : "F", m),
+            "an iteration runs every micro-batch through every chunk", "add it");
       }
     }
   }
@@ -126,13 +132,15 @@ class OrderReader {
 
 }  // namespace
 
-std::vector<TaskOrder> parse_orders(const std::string& text, const std::string& source, const Plan& plan) {
+std::vector<TaskOrder> parse_orders(const std::string& text, const std::string& source,
+                                    const Plan& plan) {
   const Json document = parse_json(text, source);
   const JsonNode root(document, source);
   const std::vector<JsonNode> lists = root.elements();
   if (static_cast<int>(lists.size()) != plan.num_devices()) {
     root.refuse(fmt::format("{} lists of tasks", lists.size()),
-                fmt::format("the plan has {} devices", plan.num_devices()), "give one list per device");
+                fmt::format("the plan has {} devices", plan.num_devices()),
+                "give one list per device");
   }
   const std::vector<ChunkPlace> places = chunk_places(plan);
   std::vector<TaskOrder> orders;
@@ -144,7 +152,8 @@ std::vector<TaskOrder> parse_orders(const std::string& text, const std::string& 
       if (d == 0) orders.push_back(order);
       if (order == orders.back()) continue;
       lists[next].refuse("differs from the order of another device of its stage",
-                         "all replicas and shards of a stage run the same order", "make them equal");
+                         "all replicas and shards of a stage run the same order",
+                         "make them equal");
     }
   }
   return orders;

@@ -18,20 +18,22 @@ std::vector<DeviceId> members_of(const Stage& stage, int number, Payload payload
 
 }  // namespace
 
-ReceivedGathers::ReceivedGathers(const Instance& instance, const Plan& plan, const Programs& programs)
+ReceivedGathers::ReceivedGathers(const Instance& instance, const Plan& plan,
+                                 const Programs& programs)
     : instance_(instance) {
   std::map<std::tuple<int, int, Payload>, int> known;  // by stage, number in it and payload
   for (std::size_t p = 0; p < programs.size(); ++p) {
     numbers_.emplace_back();
     for (const Payload payload : {Payload::activation, Payload::tied_gradient}) {
       const int number = gather_group(plan, programs[p], payload).number;
-      const auto [entry, is_new] =
-          known.try_emplace({programs[p].stage.value, number, payload}, static_cast<int>(groups_.size()));
+      const auto [entry, is_new] = known.try_emplace({programs[p].stage.value, number, payload},
+                                                     static_cast<int>(groups_.size()));
       if (is_new) groups_.emplace_back();
       numbers_[p][payload == Payload::tied_gradient] = entry->second;
       Group& group = group_of(static_cast<int>(p), payload);
       group.programs.push_back(static_cast<int>(p));
-      if (is_new) group.devices = members_of(plan.stages[programs[p].stage.index()], number, payload);
+      if (is_new)
+        group.devices = members_of(plan.stages[programs[p].stage.index()], number, payload);
     }
   }
 }

@@ -11,7 +11,8 @@
 
 namespace pptrain {
 
-/// Gathers of received slices: those who need the same wait for the last of them, and then all take part.
+/// Gathers of received slices: those who need the same wait for the last of them, and then all take
+/// part.
 class ReceivedGathers {
  public:
   struct Group {

@@ -26,12 +26,16 @@ bool repeats_in_the_middle(const TaskOrder& order, std::size_t length, int perio
   const auto middle = order.begin() + static_cast<std::ptrdiff_t>((order.size() - length) / 2);
   const auto later = middle + static_cast<std::ptrdiff_t>(length);
   const auto end = std::min(later, order.end() - static_cast<std::ptrdiff_t>(length));
-  return std::equal(middle, end, later, [period](const Task& a, const Task& b) { return repeats(a, b, period); });
+  return std::equal(middle, end, later,
+                    [period](const Task& a, const Task& b) { return repeats(a, b, period); });
 }
 
-/// The tasks around the middle of an order that repeat, `length` of them a period of so many micro-batches.
+/// The tasks around the middle of an order that repeat, `length` of them a period of so many
+/// micro-batches.
 RepeatedTasks::OfStage periods_of(const TaskOrder& order, std::size_t length, int micro_batches) {
-  const auto again = [&](std::size_t i) { return repeats(order[i], order[i + length], micro_batches); };
+  const auto again = [&](std::size_t i) {
+    return repeats(order[i], order[i + length], micro_batches);
+  };
   const std::size_t last = order.size() - length;
   std::size_t begin = last / 2;
   std::size_t end = begin;
@@ -40,7 +44,8 @@ RepeatedTasks::OfStage periods_of(const TaskOrder& order, std::size_t length, in
   return {begin, length, static_cast<int>((end - begin) / length) + 1};
 }
 
-std::optional<RepeatedTasks> with_period(const std::vector<TaskOrder>& orders, int micro_batches, int period) {
+std::optional<RepeatedTasks> with_period(const std::vector<TaskOrder>& orders, int micro_batches,
+                                         int period) {
   const auto in_the_middle = [&](const TaskOrder& order) {
     return repeats_in_the_middle(order, length_of(order, micro_batches, period), period);
   };
@@ -59,7 +64,8 @@ bool is_whole(const TaskOrder& order, int micro_batches) {
     std::vector<char>& of_kind = seen[{task.chunk.value, task.kind}];
     of_kind.resize(static_cast<std::size_t>(micro_batches), 0);
     const int i = task.micro_batch.value;
-    if (i < 0 || i >= micro_batches || std::exchange(of_kind[static_cast<std::size_t>(i)], 1) != 0) return false;
+    if (i < 0 || i >= micro_batches || std::exchange(of_kind[static_cast<std::size_t>(i)], 1) != 0)
+      return false;
   }
   return order.size() == seen.size() * static_cast<std::size_t>(micro_batches);
 }
@@ -78,10 +84,12 @@ int RepeatedTasks::periods() const {
   return fewest;
 }
 
-std::optional<RepeatedTasks> repeated_tasks(const std::vector<TaskOrder>& orders, int micro_batches) {
+std::optional<RepeatedTasks> repeated_tasks(const std::vector<TaskOrder>& orders,
+                                            int micro_batches) {
   const int most = std::min(4 * static_cast<int>(orders.size()), micro_batches / 4);
   std::optional<RepeatedTasks> repeated;
-  for (int period = 1; !repeated && period <= most; ++period) repeated = with_period(orders, micro_batches, period);
+  for (int period = 1; !repeated && period <= most; ++period)
+    repeated = with_period(orders, micro_batches, period);
   return repeated;
 }
 
@@ -104,8 +112,8 @@ std::optional<std::vector<TaskOrder>> without_periods(const std::vector<TaskOrde
   return shorter;
 }
 
-RepeatedInstructions repeated_instructions(const Program& program, const RepeatedTasks::OfStage& tasks,
-                                           int micro_batches) {
+RepeatedInstructions repeated_instructions(const Program& program,
+                                           const RepeatedTasks::OfStage& tasks, int micro_batches) {
   std::vector<std::size_t> places;  // of tasks
   for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     if (is_task(program.instructions[i].op)) places.push_back(i);
@@ -115,7 +123,8 @@ RepeatedInstructions repeated_instructions(const Program& program, const Repeate
   found.length = places[tasks.begin + tasks.length] - found.begin;
   found.end = found.begin + found.length;
   while (found.end < program.instructions.size() &&
-         repeats(program.instructions[found.end - found.length], program.instructions[found.end], micro_batches)) {
+         repeats(program.instructions[found.end - found.length], program.instructions[found.end],
+                 micro_batches)) {
     ++found.end;
   }
   return found;

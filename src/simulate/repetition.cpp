@@ -3,10 +3,11 @@
 namespace pptrain {
 namespace {
 
-/// States a repetition may span: cycles through all stages of a pipeline come back after as many micro-batches.
+/// States a repetition may span: cycles through all stages of a pipeline come back after as many
+/// micro-batches.
 constexpr std::size_t most_states = 64;
-/// Seconds of two equal states differ at most by this part of what lies between them, so that the whole is wrong by no
-/// more than this part. Rounding alone makes some 10^-14.
+/// Seconds of two equal states differ at most by this part of what lies between them, so that the
+/// whole is wrong by no more than this part. Rounding alone makes some 10^-14.
 constexpr double rounding = 1e-11;
 
 }  // namespace
@@ -20,7 +21,8 @@ bool RepetitionWatch::is_within(const std::vector<std::size_t>& next) {
   bool within = true;
   for (std::size_t p = 0; p < programs_.size(); ++p) {
     within = within && next[p] > programs_[p].begin;
-    // An instruction looks at the one before it, and a task at the next one, which is not farther than a period.
+    // An instruction looks at the one before it, and a task at the next one, which is not farther
+    // than a period.
     looks_ = looks_ && next[p] + programs_[p].length <= programs_[p].end;
   }
   return within && looks_;
@@ -34,7 +36,8 @@ void RepetitionWatch::show(SimulatedState state) {
     for (std::size_t p = 0; p < programs_.size(); ++p) {
       SimulatedDevice& grows = found_->devices.emplace_back();
       grows.busy_seconds = state.devices[p].busy_seconds - earlier->devices[p].busy_seconds;
-      grows.communication_seconds = state.devices[p].communication_seconds - earlier->devices[p].communication_seconds;
+      grows.communication_seconds =
+          state.devices[p].communication_seconds - earlier->devices[p].communication_seconds;
     }
     return;
   }
@@ -42,7 +45,8 @@ void RepetitionWatch::show(SimulatedState state) {
   if (states_.size() > most_states) states_.pop_front();
 }
 
-int RepetitionWatch::periods_between(const SimulatedState& earlier, const SimulatedState& later) const {
+int RepetitionWatch::periods_between(const SimulatedState& earlier,
+                                     const SimulatedState& later) const {
   return static_cast<int>((later.next.front() - earlier.next.front()) / programs_.front().length);
 }
 

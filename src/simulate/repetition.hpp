@@ -26,9 +26,10 @@ struct Repetition {
   std::vector<SimulatedDevice> devices;  ///< what each program's sums grow by
 };
 
-/// Looks for two equal states of a simulation while all of its programs repeat themselves. What lies between them
-/// comes again as often as the programs have further such periods, whatever their number: the instructions that are
-/// read up to the second state, and up to a period after it, are the same.
+/// Looks for two equal states of a simulation while all of its programs repeat themselves. What
+/// lies between them comes again as often as the programs have further such periods, whatever their
+/// number: the instructions that are read up to the second state, and up to a period after it, are
+/// the same.
 class RepetitionWatch {
  public:
   /// By program.
@@ -36,7 +37,8 @@ class RepetitionWatch {
 
   /// Whether a state should be shown, now that the first program has come to instruction `next`.
   bool wants(std::size_t next) const { return looks_ && next >= next_look_; }
-  /// Whether programs which have come so far all repeat themselves; ends the search when one is beyond that.
+  /// Whether programs which have come so far all repeat themselves; ends the search when one is
+  /// beyond that.
   bool is_within(const std::vector<std::size_t>& next);
   /// Shown in the order of time.
   void show(SimulatedState state);

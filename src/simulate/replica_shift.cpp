@@ -6,7 +6,9 @@
 namespace pptrain {
 namespace {
 
-bool same(const Link& a, const Link& b) { return a.bandwidth == b.bandwidth && a.latency == b.latency; }
+bool same(const Link& a, const Link& b) {
+  return a.bandwidth == b.bandwidth && a.latency == b.latency;
+}
 
 /// Looks whether a shift that makes `turns` until all are back leaves a plan on a cluster as it is.
 class ShiftCheck {
@@ -37,7 +39,8 @@ class ShiftCheck {
     for (int r = 0; r < stage.replicas; ++r) {
       const Interval& before = stage.samples[static_cast<std::size_t>(r)];
       const Interval& after = stage.samples[static_cast<std::size_t>(shifted_replica(stage, r))];
-      if (after.size() != before.size() || after.begin != (before.begin + all / turns_) % all) return false;
+      if (after.size() != before.size() || after.begin != (before.begin + all / turns_) % all)
+        return false;
     }
     return true;
   }
@@ -49,7 +52,8 @@ class ShiftCheck {
     std::vector<char> begins(static_cast<std::size_t>(stage.replicas), 0);
     for (const Interval& group : groups) begins[static_cast<std::size_t>(group.begin)] = 1;
     for (int r = 0; r < stage.replicas; ++r) {
-      if (begins[static_cast<std::size_t>(r)] != begins[static_cast<std::size_t>(shifted_replica(stage, r))]) {
+      if (begins[static_cast<std::size_t>(r)] !=
+          begins[static_cast<std::size_t>(shifted_replica(stage, r))]) {
         return false;
       }
     }
@@ -66,7 +70,8 @@ class ShiftCheck {
   bool same_places(const Stage& stage) {
     for (int r = 0; r < stage.replicas; ++r) {
       const std::vector<DeviceId>& before = stage.devices[static_cast<std::size_t>(r)];
-      const std::vector<DeviceId>& after = stage.devices[static_cast<std::size_t>(shifted_replica(stage, r))];
+      const std::vector<DeviceId>& after =
+          stage.devices[static_cast<std::size_t>(shifted_replica(stage, r))];
       for (std::size_t k = 0; k < before.size(); ++k) {
         if (!may_come(before[k], after[k])) return false;
       }
@@ -77,12 +82,14 @@ class ShiftCheck {
   bool may_come(DeviceId device, DeviceId place) {
     const int from = cluster_.node_of(device);
     const int to = cluster_.node_of(place);
-    if (shifted_[static_cast<std::size_t>(from)] >= 0) return shifted_[static_cast<std::size_t>(from)] == to;
+    if (shifted_[static_cast<std::size_t>(from)] >= 0)
+      return shifted_[static_cast<std::size_t>(from)] == to;
     const NodeGroup& here = cluster_.group_of_node(from);
     const NodeGroup& there = cluster_.group_of_node(to);
     const bool alike = here.device_kind == there.device_kind && same(here.link, there.link) &&
                        same(here.uplink, there.uplink) && same(here.host_link, there.host_link);
-    return alike && owner_may_come(from, to) && switches_may_come(here.switch_name, there.switch_name);
+    return alike && owner_may_come(from, to) &&
+           switches_may_come(here.switch_name, there.switch_name);
   }
 
   bool owner_may_come(int from, int to) {
@@ -99,7 +106,8 @@ class ShiftCheck {
   int switch_named(const std::string& name) const {
     const auto found = std::find_if(cluster_.switches.begin(), cluster_.switches.end(),
                                     [&name](const Switch& one) { return one.name == name; });
-    return found == cluster_.switches.end() ? -1 : static_cast<int>(found - cluster_.switches.begin());
+    return found == cluster_.switches.end() ? -1
+                                            : static_cast<int>(found - cluster_.switches.begin());
   }
 
   bool switches_may_come(const std::string& from, const std::string& to) {
@@ -109,7 +117,8 @@ class ShiftCheck {
       const Switch& one = cluster_.switches[static_cast<std::size_t>(here)];
       const Switch& other = cluster_.switches[static_cast<std::size_t>(there)];
       const int nodes = cluster_.num_nodes();
-      if (!same(one.uplink, other.uplink) || !owner_may_come(nodes + here, nodes + there)) return false;
+      if (!same(one.uplink, other.uplink) || !owner_may_come(nodes + here, nodes + there))
+        return false;
       here = switch_named(one.parent);
       there = switch_named(other.parent);
     }
@@ -123,13 +132,14 @@ class ShiftCheck {
   std::vector<char> taken_;  // by owner: another comes to it
 };
 
-/// Whether replica sends to replica, and member to member, where stages exchange gradients of tied parameters.
+/// Whether replica sends to replica, and member to member, where stages exchange gradients of tied
+/// parameters.
 bool tied_alike(const Plan& plan, const std::vector<Tie>& ties) {
   const Stage* before = nullptr;
   for (const TieEnd& end : tie_ends(plan, ties)) {
     const Stage& stage = plan.stages[end.stage.index()];
-    const bool alike =
-        before == nullptr || (before->replicas == stage.replicas && before->tensor_parallel == stage.tensor_parallel);
+    const bool alike = before == nullptr || (before->replicas == stage.replicas &&
+                                             before->tensor_parallel == stage.tensor_parallel);
     if (!alike) return false;
     before = &stage;
   }
@@ -159,11 +169,13 @@ int num_places(const Plan& plan) {
 
 }  // namespace
 
-ReplicaShift::ReplicaShift(const Plan& plan) : plan_(&plan), places_(static_cast<std::size_t>(num_places(plan))) {
+ReplicaShift::ReplicaShift(const Plan& plan)
+    : plan_(&plan), places_(static_cast<std::size_t>(num_places(plan))) {
   for (int s = 0; s < plan.num_stages(); ++s) {
     const Stage& stage = plan.stages[static_cast<std::size_t>(s)];
     for (int r = 0; r < stage.replicas; ++r) {
-      for (int k = 0; k < stage.tensor_parallel; ++k) places_[stage.devices[r][k].index()] = {s, r, k};
+      for (int k = 0; k < stage.tensor_parallel; ++k)
+        places_[stage.devices[r][k].index()] = {s, r, k};
     }
   }
   set_turns(1);
@@ -195,7 +207,9 @@ void ReplicaShift::set_turns(int turns) {
 void ReplicaShift::find_owners(const std::vector<int>& shifted) {
   owners_.resize(shifted.size());
   for (int owner = 0; owner < static_cast<int>(shifted.size()); ++owner) {
-    if (shifted[static_cast<std::size_t>(owner)] < 0 || owners_[static_cast<std::size_t>(owner)].first >= 0) continue;
+    if (shifted[static_cast<std::size_t>(owner)] < 0 ||
+        owners_[static_cast<std::size_t>(owner)].first >= 0)
+      continue;
     std::vector<int> cycle = {owner};
     for (int next = shifted[static_cast<std::size_t>(owner)]; next != owner;
          next = shifted[static_cast<std::size_t>(next)]) {
@@ -230,7 +244,8 @@ std::vector<int> ReplicaShift::representative_of_each() const {
 int ReplicaShift::representative_of(DeviceId device) const {
   const Place place = place_of(device);
   const auto stage = static_cast<std::size_t>(place.stage);
-  return first_[stage] + place.replica % replicas_[stage] * plan_->stages[stage].tensor_parallel + place.member;
+  return first_[stage] + place.replica % replicas_[stage] * plan_->stages[stage].tensor_parallel +
+         place.member;
 }
 
 int ReplicaShift::turns_to(DeviceId device) const {

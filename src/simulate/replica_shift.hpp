@@ -9,16 +9,18 @@
 
 namespace pptrain {
 
-/// A shift of the replicas of all stages at once, around and by whole nodes, that changes nothing: each device comes to
-/// the place of one of its stage that has as many samples and as large a slice of the state, on a node like its own,
-/// and what was on one node comes to one node. Such devices do the same at the same time. Those of the first replicas
-/// of each stage, up to the shift, represent the others: what is said of them holds for every place that they come to.
+/// A shift of the replicas of all stages at once, around and by whole nodes, that changes nothing:
+/// each device comes to the place of one of its stage that has as many samples and as large a slice
+/// of the state, on a node like its own, and what was on one node comes to one node. Such devices
+/// do the same at the same time. Those of the first replicas of each stage, up to the shift,
+/// represent the others: what is said of them holds for every place that they come to.
 class ReplicaShift {
  public:
   /// Every device represents itself.
   explicit ReplicaShift(const Plan& plan);
-  /// The one with fewest representatives that the plan, which must outlive this, allows. Plans of stages in blocks
-  /// allow none but the first, nor do those in which stages of unlike shapes exchange gradients of tied parameters.
+  /// The one with fewest representatives that the plan, which must outlive this, allows. Plans of
+  /// stages in blocks allow none but the first, nor do those in which stages of unlike shapes
+  /// exchange gradients of tied parameters.
   ReplicaShift(const Cluster& cluster, const Plan& plan, const std::vector<Tie>& ties);
 
   /// How often the shift takes devices elsewhere until they are back.
@@ -47,10 +49,15 @@ class ReplicaShift {
   /// Where the device comes from that so many shifts take to `device`.
   DeviceId before(DeviceId device, int turns) const;
 
-  /// The first of the uplinks' owners (`Uplink::owner`) that shifts take to one another, and how many they are.
-  int first_owner(int owner) const { return owners_.empty() ? owner : owners_[static_cast<std::size_t>(owner)].first; }
+  /// The first of the uplinks' owners (`Uplink::owner`) that shifts take to one another, and how
+  /// many they are.
+  int first_owner(int owner) const {
+    return owners_.empty() ? owner : owners_[static_cast<std::size_t>(owner)].first;
+  }
   /// How many owners shifts take to one another, this one included.
-  int num_owners(int owner) const { return owners_.empty() ? 1 : owners_[static_cast<std::size_t>(owner)].num; }
+  int num_owners(int owner) const {
+    return owners_.empty() ? 1 : owners_[static_cast<std::size_t>(owner)].num;
+  }
 
  private:
   struct Owner {

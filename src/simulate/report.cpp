@@ -36,14 +36,16 @@ Json json_of(const SimulatedDevice& device, const Program& program) {
 
 }  // namespace
 
-std::string simulation_json(const Simulation& simulation, const Programs& programs, const Comparison& comparison) {
+std::string simulation_json(const Simulation& simulation, const Programs& programs,
+                            const Comparison& comparison) {
   Json document = {{"schema", "pptrain.simulation/1"},
                    {"makespan_seconds", json_number(simulation.makespan_seconds)},
                    {"estimates", Json::object()},
                    {"lower_bound_seconds", json_number(comparison.lower_bound_seconds)},
                    {"bubble_fraction", json_number(simulation.bubble_fraction())},
                    {"ranks", Json::array()}};
-  for (const auto& [name, seconds] : comparison.estimates) document["estimates"][name] = json_number(seconds);
+  for (const auto& [name, seconds] : comparison.estimates)
+    document["estimates"][name] = json_number(seconds);
   for (std::size_t d = 0; d < programs.size(); ++d) {
     document["ranks"].push_back(json_of(simulation.devices[d], programs[d]));
   }

@@ -13,11 +13,13 @@ struct Comparison {
 };
 
 /// `pptrain.simulation/1`.
-std::string simulation_json(const Simulation& simulation, const Programs& programs, const Comparison& comparison);
+std::string simulation_json(const Simulation& simulation, const Programs& programs,
+                            const Comparison& comparison);
 
-/// The pipeline as characters: a row per device, time from left to right; a task is F, B or W, the number
-/// of its micro-batch and dashes, in small letters for chunks after the device's first; "." is idle. "" where there
-/// are more than 16 devices or 200 of the shortest task, or nothing was recorded.
+/// The pipeline as characters: a row per device, time from left to right; a task is F, B or W, the
+/// number of its micro-batch and dashes, in small letters for chunks after the device's first; "."
+/// is idle. "" where there are more than 16 devices or 200 of the shortest task, or nothing was
+/// recorded.
 std::string pipeline_picture(const Simulation& simulation, const Programs& programs);
 
 }  // namespace pptrain

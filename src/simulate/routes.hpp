@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// The routes of a cluster. Inside a node each ordered pair of devices has a link of its own; uplinks of nodes and
-/// switches are shared by all pairs that pass them, up and down apart.
+/// The routes of a cluster. Inside a node each ordered pair of devices has a link of its own;
+/// uplinks of nodes and switches are shared by all pairs that pass them, up and down apart.
 class ClusterRoutes {
  public:
   ClusterRoutes(const Cluster& cluster, Network& network) : cluster_(cluster), network_(network) {}

@@ -20,7 +20,8 @@ double reached_neighbours(const Instance& instance, const std::vector<int>& kind
   return part;
 }
 
-/// The slowest link of a group that spans nodes, on each of which every other device is in a group of its own.
+/// The slowest link of a group that spans nodes, on each of which every other device is in a group
+/// of its own.
 Link shared_link(const Instance& instance, const std::vector<DeviceId>& devices,
                  const std::map<int, int>& members_by_node) {
   const Communication& communication = instance.profile.communication;
@@ -28,10 +29,12 @@ Link shared_link(const Instance& instance, const std::vector<DeviceId>& devices,
   link.bandwidth *= communication.uplink_share;
   for (const auto& [node, members] : members_by_node) {
     const NodeGroup& group = instance.cluster.group_of_node(node);
-    if (members > 1) link.bandwidth = std::min(link.bandwidth, communication.link_share * group.link.bandwidth);
+    if (members > 1)
+      link.bandwidth = std::min(link.bandwidth, communication.link_share * group.link.bandwidth);
     if (!communication.shares_uplinks || group.uplink.bandwidth <= 0.0) continue;
     const double groups = std::max(1.0, static_cast<double>(group.num_devices) / members);
-    link.bandwidth = std::min(link.bandwidth, communication.uplink_share * group.uplink.bandwidth / groups);
+    link.bandwidth =
+        std::min(link.bandwidth, communication.uplink_share * group.uplink.bandwidth / groups);
   }
   return link;
 }
@@ -61,7 +64,8 @@ RuntimeRing::RuntimeRing(const Instance& instance, const std::vector<DeviceId>& 
   *this = RuntimeRing(instance, instance.cluster.slowest_link(devices), members_, kinds);
 }
 
-RuntimeRing::RuntimeRing(const Instance& instance, const Link& slowest, int members, const std::vector<int>& kinds)
+RuntimeRing::RuntimeRing(const Instance& instance, const Link& slowest, int members,
+                         const std::vector<int>& kinds)
     : communication_(&instance.profile.communication), link_(slowest), members_(members) {
   link_.bandwidth *= communication_->link_share * reached_neighbours(instance, kinds, members);
   hop_ = link_.latency;
@@ -85,7 +89,8 @@ double RuntimeRing::gather_seconds(double bytes) const {
   return ring_gather_seconds(*communication_, members_, bytes, link_.bandwidth, hop_);
 }
 
-double seconds_left(const Communication& communication, double seconds, double backward, int layers) {
+double seconds_left(const Communication& communication, double seconds, double backward,
+                    int layers) {
   if (communication.is_own() || !communication.hides_sums || layers == 0) return seconds;
   const double first = seconds / layers;
   const double left = std::max(first, seconds - (1.0 - 1.0 / layers) * backward);

@@ -18,14 +18,18 @@ Simulation simulate(const Instance& instance, const Plan& plan, const Programs& 
   Network network(events);
   ClusterRoutes routes(instance.cluster, network);
   Prices prices(instance, plan, programs);
-  SimulatedRoutes simulated = {[&](DeviceId from, DeviceId to) { return routes.route(from, to); }, {}};
+  SimulatedRoutes simulated = {[&](DeviceId from, DeviceId to) { return routes.route(from, to); },
+                               {}};
   for (const PricedCollective& collective : prices.reductions()) {
     std::vector<Network::LinkUse> uses;
-    for (const UplinkBytes& passed : collective.uplinks) uses.push_back({routes.link(passed.uplink), passed.bytes});
+    for (const UplinkBytes& passed : collective.uplinks)
+      uses.push_back({routes.link(passed.uplink), passed.bytes});
     const bool passes = !uses.empty();
-    simulated.of_collectives.push_back(passes ? add_collective_route(network, collective, std::move(uses)) : -1);
+    simulated.of_collectives.push_back(
+        passes ? add_collective_route(network, collective, std::move(uses)) : -1);
   }
-  return Simulator(programs, std::move(prices), simulated, ReceivedGathers(instance, plan, programs), network, options)
+  return Simulator(programs, std::move(prices), simulated,
+                   ReceivedGathers(instance, plan, programs), network, options)
       .run();
 }
 

@@ -19,17 +19,20 @@ struct SimulateOptions {
 struct SimulatedDevice {
   DeviceId device;
   double busy_seconds = 0.0;           ///< it computes
-  double communication_seconds = 0.0;  ///< it waits for data that is under way, or takes part in collectives of a task
+  double communication_seconds = 0.0;  ///< it waits for data that is under way, or takes part in
+                                       ///< collectives of a task
   double idle_seconds = 0.0;           ///< it waits for anything else
   double first_start_seconds = 0.0;    ///< of its tasks
   double last_end_seconds = 0.0;       ///< of its tasks, and of an optimizer step that takes time
-  double peak_bytes = 0.0;             ///< weights, gradients, optimizer state, workspace and stored activations
-  int peak_stored = 0;                 ///< most (micro-batch, chunk) activations between start of F and end of W
+  double peak_bytes = 0.0;  ///< weights, gradients, optimizer state, workspace and stored
+                            ///< activations
+  int peak_stored = 0;  ///< most (micro-batch, chunk) activations between start of F and end of W
 };
 
 struct Simulation {
   double makespan_seconds = 0.0;
-  std::vector<SimulatedDevice> devices;  ///< as the programs: in stage order, then replica, then shard
+  std::vector<SimulatedDevice> devices;  ///< as the programs: in stage order, then replica, then
+                                         ///< shard
   Trace trace;                           ///< empty unless events are recorded
 
   /// 1 - sum busy / (devices x makespan).

@@ -7,15 +7,16 @@
 namespace pptrain {
 
 Simulator::Simulator(const Programs& programs, Prices prices, const SimulatedRoutes& routes,
-                     ReceivedGathers received_gathers, Network& network, const SimulateOptions& options)
+                     ReceivedGathers received_gathers, Network& network,
+                     const SimulateOptions& options)
     : programs_(programs),
       recording_(options.recording),
       prices_(std::move(prices)),
       events_(network.events()),
       network_(network),
       deliveries_(Transfers(programs, prices_, routes.of_way), network, events_),
-      collectives_(prices_.reductions(), prices_.num_lanes(), routes.of_collectives, deliveries_.num(), network,
-                   events_),
+      collectives_(prices_.reductions(), prices_.num_lanes(), routes.of_collectives,
+                   deliveries_.num(), network, events_),
       received_gathers_(std::move(received_gathers)),
       progress_(programs.size()),
       group_arrived_(prices_.task_groups().size(), 0),
@@ -25,8 +26,8 @@ Simulator::Simulator(const Programs& programs, Prices prices, const SimulatedRou
     result_.devices.emplace_back();
     result_.devices.back().device = program.device;
     const int p = static_cast<int>(result_.devices.size()) - 1;
-    progress_[p].tasks =
-        TaskBytes(program, [&](ChunkId chunk) -> const ChunkBytes& { return prices_.of(p, chunk).bytes; });
+    progress_[p].tasks = TaskBytes(
+        program, [&](ChunkId chunk) -> const ChunkBytes& { return prices_.of(p, chunk).bytes; });
   }
 }
 
@@ -107,7 +108,8 @@ void Simulator::meet_all(double now, int p) {
   block(now, p, State::awaits_all);
   if (++all_arrived_ < num_programs()) return;
   all_arrived_ = 0;
-  for (int member = 0; member < num_programs(); ++member) events_.push(now, Event::Kind::resume, member);
+  for (int member = 0; member < num_programs(); ++member)
+    events_.push(now, Event::Kind::resume, member);
 }
 
 void Simulator::record(int p, Lane lane, const Instruction& instruction, double begin, double end) {
@@ -116,11 +118,12 @@ void Simulator::record(int p, Lane lane, const Instruction& instruction, double 
 }
 
 void Simulator::finish(int p) {
-  PPTRAIN_ASSERT(progress_[p].state == State::ended, "device {} never gets past \"{}\"", programs_[p].device.value,
-                 to_string(current(p)));
+  PPTRAIN_ASSERT(progress_[p].state == State::ended, "device {} never gets past \"{}\"",
+                 programs_[p].device.value, to_string(current(p)));
   SimulatedDevice& device = result_.devices[p];
   device.peak_bytes = prices_.fixed_bytes(p) + progress_[p].peak_stored_bytes;
-  device.idle_seconds = std::max(0.0, result_.makespan_seconds - device.busy_seconds - device.communication_seconds);
+  device.idle_seconds =
+      std::max(0.0, result_.makespan_seconds - device.busy_seconds - device.communication_seconds);
 }
 
 }  // namespace pptrain

@@ -23,9 +23,10 @@ struct SimulatedRoutes {
 /// One run of `simulate`: programs go on from event to event.
 class Simulator {
  public:
-  /// `prices` and `routes` in the `network`, which outlives it, are those of the programs; `routes` outlives it too.
-  Simulator(const Programs& programs, Prices prices, const SimulatedRoutes& routes, ReceivedGathers received_gathers,
-            Network& network, const SimulateOptions& options);
+  /// `prices` and `routes` in the `network`, which outlives it, are those of the programs; `routes`
+  /// outlives it too.
+  Simulator(const Programs& programs, Prices prices, const SimulatedRoutes& routes,
+            ReceivedGathers received_gathers, Network& network, const SimulateOptions& options);
 
   /// Once. A watch is shown states while it wants them.
   Simulation run(RepetitionWatch* watch = nullptr);

@@ -34,8 +34,8 @@ void Simulator::arrive(double now, int number) {
   delivery.arrived = now;
   const Transfer& what = deliveries_.transfer(number);
   progress_[what.sender].release(delivery.held_bytes);
-  record(what.sender, Lane::communication, programs_[what.sender].instructions[what.instruction], delivery.started,
-         now);
+  record(what.sender, Lane::communication, programs_[what.sender].instructions[what.instruction],
+         delivery.started, now);
   if (delivery.waiter < 0) return;
   const int p = delivery.waiter;
   wait_ends(now, p, delivery.started);
@@ -63,11 +63,13 @@ void Simulator::gather_received(double now, int p) {
 
 /// Time that a program was blocked is communication as far as its data was under way.
 void Simulator::wait_ends(double now, int p, double under_way_since) {
-  result_.devices[p].communication_seconds += now - std::max(progress_[p].blocked_since, under_way_since);
+  result_.devices[p].communication_seconds +=
+      now - std::max(progress_[p].blocked_since, under_way_since);
 }
 
 char& Simulator::weights_of(int p, ChunkId chunk) {
-  return has_weights_[static_cast<std::size_t>(p) * static_cast<std::size_t>(prices_.num_chunks()) + chunk.index()];
+  return has_weights_[static_cast<std::size_t>(p) * static_cast<std::size_t>(prices_.num_chunks()) +
+                      chunk.index()];
 }
 
 /// Whether the weights that the task needs are there; blocks until they come.

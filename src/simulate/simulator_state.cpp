@@ -5,8 +5,8 @@
 
 namespace pptrain {
 
-/// Only when all that happens at this time has happened, rounding left aside: the order in which it does is of no
-/// account then.
+/// Only when all that happens at this time has happened, rounding left aside: the order in which it
+/// does is of no account then.
 void Simulator::show_state(double now, RepetitionWatch& watch) const {
   constexpr double rounding = 1e-12;
   if (events_.empty() || events_.next_time() <= now * (1.0 + rounding)) return;
@@ -41,8 +41,8 @@ void Simulator::describe(double now, int p, StateRecord& state) const {
   state.add_count(progress.started);
   const bool waits = progress.state != State::computes && progress.state != State::ready;
   state.add_seconds(waits ? now - progress.blocked_since : 0.0);
-  for (const double bytes :
-       {progress.stored_bytes, progress.received_bytes, progress.reduction_bytes, progress.bucket_bytes}) {
+  for (const double bytes : {progress.stored_bytes, progress.received_bytes,
+                             progress.reduction_bytes, progress.bucket_bytes}) {
     state.add_bytes(bytes);
   }
   progress.tasks.describe(state);
@@ -51,7 +51,8 @@ void Simulator::describe(double now, int p, StateRecord& state) const {
 
 /// What is scheduled, by what it is about: numbers of transfers and collectives grow with time.
 void Simulator::describe_events(double now, StateRecord& state) const {
-  std::vector<std::tuple<Event::Kind, int, double, double>> all;  // about what, when, and since when it is under way
+  std::vector<std::tuple<Event::Kind, int, double, double>> all;  // about what, when, and since
+                                                                  // when it is under way
   for (const Event& event : events_.scheduled()) {
     if (network_.is_stale(event)) continue;
     int about = event.index;

@@ -29,7 +29,8 @@ void Simulator::start_task(double now, int p) {
     take_received(p);
     progress.release(chunk.handed_bytes[instruction.op == Op::forward ? 0 : 1]);
   }
-  if (instruction.op == Op::forward) device.peak_stored = std::max(device.peak_stored, ++progress.stored);
+  if (instruction.op == Op::forward)
+    device.peak_stored = std::max(device.peak_stored, ++progress.stored);
   progress.store(progress.tasks.start(progress.next, instruction.op, chunk.bytes));
   const double wait = weight_waits_[static_cast<std::size_t>(p)].before(now, instruction, chunk);
   device.busy_seconds += price.busy;
@@ -52,15 +53,17 @@ void Simulator::hand_over(int p) {
   progress_[p].store(prices_.of(p, taker).handed_bytes[forwards ? 0 : 1]);
 }
 
-/// The other ends' gradients are added; of the sum replicas keep their slices. All that was received for several ties
-/// is let go of with the first of them.
+/// The other ends' gradients are added; of the sum replicas keep their slices. All that was
+/// received for several ties is let go of with the first of them.
 void Simulator::add_tied(int p) {
   take_received(p);
   progress_[p].release(prices_.gathered_gradient_bytes(p, current(p).chunk));
 }
 
 /// What was received becomes part of what the next task, or the sum of tied gradients, holds.
-void Simulator::take_received(int p) { progress_[p].release(std::exchange(progress_[p].received_bytes, 0.0)); }
+void Simulator::take_received(int p) {
+  progress_[p].release(std::exchange(progress_[p].received_bytes, 0.0));
+}
 
 void Simulator::occupy(double now, int p, double seconds) {
   SimulatedDevice& device = result_.devices[p];

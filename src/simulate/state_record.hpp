@@ -7,9 +7,10 @@
 
 namespace pptrain {
 
-/// The state of a simulation at a moment, as numbers that say what follows: two equal records, taken where the
-/// programs have equal instructions before them, are followed by the same, as much later as they lie apart. Seconds
-/// count from the moment. The parts of a simulation add theirs, always in the same order.
+/// The state of a simulation at a moment, as numbers that say what follows: two equal records,
+/// taken where the programs have equal instructions before them, are followed by the same, as much
+/// later as they lie apart. Seconds count from the moment. The parts of a simulation add theirs,
+/// always in the same order.
 class StateRecord {
  public:
   /// Adds a number that has to be equal in records that say the same.
@@ -19,7 +20,8 @@ class StateRecord {
   /// Adds a number of bytes, which may differ by rounding.
   void add_bytes(double bytes) { bytes_.push_back(bytes); }
 
-  /// Whether both say the same, but for rounding: seconds may differ by `slack`, bytes by 10^-9 of the largest number.
+  /// Whether both say the same, but for rounding: seconds may differ by `slack`, bytes by 10^-9 of
+  /// the largest number.
   bool same(const StateRecord& other, double slack) const {
     return counts_ == other.counts_ && close(seconds_, other.seconds_, slack) &&
            close(bytes_, other.bytes_, 1e-9 * largest(bytes_));

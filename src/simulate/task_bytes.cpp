@@ -5,7 +5,9 @@
 namespace pptrain {
 namespace {
 
-bool is_training_task(Op op) { return reads_weights(op) ? op != Op::evaluate : op == Op::backward_weight; }
+bool is_training_task(Op op) {
+  return reads_weights(op) ? op != Op::evaluate : op == Op::backward_weight;
+}
 
 bool of_same_activations(const Instruction& a, const Instruction& b) {
   return a.chunk == b.chunk && a.micro_batch == b.micro_batch;
@@ -26,13 +28,15 @@ ChunkBytes::Next next_layer(const Program& program, std::size_t i) {
   const Instruction& task = program.instructions[i];
   const Instruction* reader = next_such(program, i, reads_weights);
   if (reader == nullptr) return ChunkBytes::Next::nothing;
-  const bool turns = reader->chunk == task.chunk && begins_backward(reader->op) != begins_backward(task.op);
+  const bool turns =
+      reader->chunk == task.chunk && begins_backward(reader->op) != begins_backward(task.op);
   return turns ? ChunkBytes::Next::same_layer : ChunkBytes::Next::other_end;
 }
 
 }  // namespace
 
-TaskBytes::TaskBytes(const Program& program, const std::function<const ChunkBytes&(ChunkId)>& chunk_of)
+TaskBytes::TaskBytes(const Program& program,
+                     const std::function<const ChunkBytes&(ChunkId)>& chunk_of)
     : program_(&program) {
   for (std::size_t i = program.instructions.size(); i-- > 0 && last_reader_ == 0;) {
     if (reads_weights(program.instructions[i].op)) last_reader_ = i;
@@ -52,18 +56,21 @@ double TaskBytes::start(std::size_t i, Op op, const ChunkBytes& chunk) {
   return work_ + (op == Op::forward ? chunk.stored : 0.0);
 }
 
-/// What the last layer of F keeps leaves beside the next task, unless that is its own B; what a B begins with comes
-/// beside the task before (`ActivationOffload` of the runtime).
+/// What the last layer of F keeps leaves beside the next task, unless that is its own B; what a B
+/// begins with comes beside the task before (`ActivationOffload` of the runtime).
 double TaskBytes::start_offloaded(std::size_t i, const ChunkBytes& chunk, double carried) {
   const Instruction& task = program_->instructions[i];
   const Instruction* next = next_such(*program_, i, is_training_task);
-  const bool own_follows = next != nullptr && begins_backward(next->op) && of_same_activations(task, *next);
+  const bool own_follows =
+      next != nullptr && begins_backward(next->op) && of_same_activations(task, *next);
   const bool other_follows = next != nullptr && begins_backward(next->op) && !own_follows;
   const double coming = other_follows ? kept_.at(next->chunk.value) : 0.0;
   const double left = task.op == Op::forward ? chunk.offloaded : 0.0;
   leaving_next_ = own_follows ? 0.0 : left;
   held_next_ = left + coming;
-  work_ = chunk.offloaded_work(task.op, next_layer(*program_, i), summed_, carried, leaving_, coming) - summed_;
+  work_ =
+      chunk.offloaded_work(task.op, next_layer(*program_, i), summed_, carried, leaving_, coming) -
+      summed_;
   return work_ - held_;
 }
 
@@ -84,12 +91,15 @@ double TaskBytes::end_offloaded(Op op, const ChunkBytes& chunk) {
   return given_back + (op == Op::backward ? 0.0 : chunk.deferred) + end_gradients(chunk);
 }
 
-double TaskBytes::end_gradients(const ChunkBytes& chunk) { return std::exchange(summed_, chunk.summed) - chunk.summed; }
+double TaskBytes::end_gradients(const ChunkBytes& chunk) {
+  return std::exchange(summed_, chunk.summed) - chunk.summed;
+}
 
 double TaskBytes::end_sums() { return std::exchange(summed_, 0.0); }
 
 void TaskBytes::describe(StateRecord& state) const {
-  for (const double bytes : {held_, leaving_, held_next_, leaving_next_, work_, summed_}) state.add_bytes(bytes);
+  for (const double bytes : {held_, leaving_, held_next_, leaving_next_, work_, summed_})
+    state.add_bytes(bytes);
 }
 
 }  // namespace pptrain

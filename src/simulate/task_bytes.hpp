@@ -19,7 +19,8 @@ class TaskBytes {
 
   /// Bytes taken when the task that is instruction `i` starts, and given back when it ends.
   double start(std::size_t i, Op op, const ChunkBytes& chunk);
-  /// Bytes that the task which was started last gives back; call once behind each `start`, with equal arguments.
+  /// Bytes that the task which was started last gives back; call once behind each `start`, with
+  /// equal arguments.
   double end(Op op, const ChunkBytes& chunk);
   /// Given back once all gradients are summed.
   double end_sums();

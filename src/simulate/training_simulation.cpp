@@ -42,8 +42,8 @@ void add_repetitions(Simulation& simulation, const Repetition& repetition, int t
     device.busy_seconds += times * repetition.devices[p].busy_seconds;
     device.communication_seconds += times * repetition.devices[p].communication_seconds;
     device.last_end_seconds += later;
-    device.idle_seconds =
-        std::max(0.0, simulation.makespan_seconds - device.busy_seconds - device.communication_seconds);
+    device.idle_seconds = std::max(
+        0.0, simulation.makespan_seconds - device.busy_seconds - device.communication_seconds);
   }
 }
 
@@ -84,7 +84,8 @@ Simulation TrainingSimulation::run_all(const std::vector<TaskOrder>& orders) con
 Programs TrainingSimulation::programs_of(const std::vector<TaskOrder>& orders) const {
   const std::vector<int> representatives = shift_.representatives();
   std::vector<int> some;
-  for (const int p : classes_.programs().first) some.push_back(representatives[static_cast<std::size_t>(p)]);
+  for (const int p : classes_.programs().first)
+    some.push_back(representatives[static_cast<std::size_t>(p)]);
   return compiler_.compile(orders, &some);
 }
 
@@ -96,7 +97,8 @@ Simulation TrainingSimulation::for_all(Simulation of_classes) const {
     for (const std::vector<DeviceId>& replica : stage.devices) {
       for (const DeviceId device : replica) {
         const auto representative = static_cast<std::size_t>(representatives[devices.size()]);
-        devices.push_back(of_classes.devices[static_cast<std::size_t>(classes_.programs().of[representative])]);
+        devices.push_back(
+            of_classes.devices[static_cast<std::size_t>(classes_.programs().of[representative])]);
         devices.back().device = device;
       }
     }
@@ -112,27 +114,32 @@ Simulation TrainingSimulation::run_classes(const Programs& programs, RepetitionW
   Prices prices = prices_.of_classes(classes_.all());
   const ProgramClasses::Routes routes = classes_.add_routes(prices, network);
   const SimulatedRoutes simulated = {
-      [&](DeviceId from, DeviceId to) { return routes.of_ways[classes_.way_class(from, to)]; }, routes.of_collectives};
-  return Simulator(programs, std::move(prices), simulated, gathers_.of_classes(classes_.all()), network,
-                   {Recording::sums})
+      [&](DeviceId from, DeviceId to) { return routes.of_ways[classes_.way_class(from, to)]; },
+      routes.of_collectives};
+  return Simulator(programs, std::move(prices), simulated, gathers_.of_classes(classes_.all()),
+                   network, {Recording::sums})
       .run(watch);
 }
 
-/// Ever more periods are kept until the states repeat; nothing where so few are left out that it would be in vain.
-std::optional<Simulation> TrainingSimulation::run_repeated(const std::vector<TaskOrder>& orders) const {
-  const std::optional<RepeatedTasks> repeated = repeated_tasks(orders, static_cast<int>(plan_.micro_batches));
+/// Ever more periods are kept until the states repeat; nothing where so few are left out that it
+/// would be in vain.
+std::optional<Simulation> TrainingSimulation::run_repeated(
+    const std::vector<TaskOrder>& orders) const {
+  const std::optional<RepeatedTasks> repeated =
+      repeated_tasks(orders, static_cast<int>(plan_.micro_batches));
   if (!repeated) return std::nullopt;
   int kept = first_kept(*repeated);
   while (true) {
     const int left_out = repeated->periods() - kept;
-    if (3 * left_out * repeated->micro_batches < static_cast<int>(plan_.micro_batches)) return std::nullopt;
+    if (3 * left_out * repeated->micro_batches < static_cast<int>(plan_.micro_batches))
+      return std::nullopt;
     const auto shorter = without_periods(orders, *repeated, left_out);
     if (!shorter) return std::nullopt;
     const Programs programs = programs_of(*shorter);
     std::vector<RepeatedInstructions> instructions;
     for (const Program& program : programs) {
-      instructions.push_back(
-          repeated_instructions(program, repeated->stages[program.stage.index()], repeated->micro_batches));
+      instructions.push_back(repeated_instructions(program, repeated->stages[program.stage.index()],
+                                                   repeated->micro_batches));
     }
     RepetitionWatch watch(std::move(instructions));
     Simulation simulation = run_classes(programs, &watch);

@@ -12,9 +12,9 @@
 
 namespace pptrain {
 
-/// Simulates the programs that training compiles. Those that do the same at the same time are compiled and simulated
-/// once (ProgramClasses), so that equal replicas cost next to nothing; the result is that of `simulate`, up to
-/// rounding.
+/// Simulates the programs that training compiles. Those that do the same at the same time are
+/// compiled and simulated once (ProgramClasses), so that equal replicas cost next to nothing; the
+/// result is that of `simulate`, up to rounding.
 class TrainingSimulation {
  public:
   /// Finds the classes. `instance` must outlive it.
@@ -26,16 +26,17 @@ class TrainingSimulation {
   const Plan& plan() const { return plan_; }
   /// Devices that stand for all, of which one of each class is simulated.
   int num_representatives() const { return shift_.num_representatives(); }
-  /// Tasks of one micro-batch that are simulated: F and B of every chunk on one device of each class.
+  /// Tasks of one micro-batch that are simulated: F and B of every chunk on one device of each
+  /// class.
   int tasks_per_micro_batch() const;
 
   /// What the orders of the plan's tasks go by.
   OrderOptions order_options() const;
 
-  /// Simulates these orders of tasks and keeps no events. Where all stages repeat the same tasks for micro-batch after
-  /// micro-batch and do so in equal times, what repeats is simulated once: fewer micro-batches are, and what a period
-  /// adds is added for those left out. Throws `Error` (exit code 2) when the orders split B and W and the profile does
-  /// not.
+  /// Simulates these orders of tasks and keeps no events. Where all stages repeat the same tasks
+  /// for micro-batch after micro-batch and do so in equal times, what repeats is simulated once:
+  /// fewer micro-batches are, and what a period adds is added for those left out. Throws `Error`
+  /// (exit code 2) when the orders split B and W and the profile does not.
   Simulation run(const std::vector<TaskOrder>& orders) const;
   /// The same with every micro-batch simulated.
   Simulation run_all(const std::vector<TaskOrder>& orders) const;

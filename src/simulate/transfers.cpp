@@ -7,7 +7,8 @@
 namespace pptrain {
 namespace {
 
-/// What identifies a transfer: across a cut one part of a micro-batch goes from one device to another.
+/// What identifies a transfer: across a cut one part of a micro-batch goes from one device to
+/// another.
 struct TransferKey {
   int route;
   Payload payload;
@@ -20,7 +21,8 @@ struct TransferKeyHash {
   std::size_t operator()(const TransferKey& key) const noexcept {
     std::size_t hash = static_cast<std::size_t>(key.payload);
     for (const int part : {key.route, key.chunk.value, key.micro_batch.value}) {
-      hash = (hash ^ static_cast<std::size_t>(part)) * 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio
+      hash = (hash ^ static_cast<std::size_t>(part)) * 0x9e3779b97f4a7c15ULL;  // 2^64 / golden
+                                                                               // ratio
       hash ^= hash >> 29;
     }
     return hash;
@@ -36,7 +38,8 @@ class RouteCache {
     for (const Known& known : known_) {
       if (known.peer == peer && known.to_peer == to_peer) return known.route;
     }
-    known_.push_back({peer, to_peer, to_peer ? route_of_(device_, peer) : route_of_(peer, device_)});
+    known_.push_back(
+        {peer, to_peer, to_peer ? route_of_(device_, peer) : route_of_(peer, device_)});
     return known_.back().route;
   }
 
@@ -56,7 +59,8 @@ class RouteCache {
 
 double bytes_of(const Instruction& instruction, const Prices& prices) {
   const bool tied = instruction.is_tied();
-  const double of_one = tied ? prices.tied_row_bytes(instruction.chunk) : prices.cut_bytes(instruction.chunk);
+  const double of_one =
+      tied ? prices.tied_row_bytes(instruction.chunk) : prices.cut_bytes(instruction.chunk);
   return static_cast<double>(instruction.interval.size()) / instruction.units * of_one;
 }
 
@@ -74,7 +78,8 @@ Transfers::Transfers(const Programs& programs, const Prices& prices, const Route
       const bool sends = instruction.op == Op::send;
       if (!sends && instruction.op != Op::wait_receive) continue;
       const int route = routes.route(instruction.peer, sends);
-      const TransferKey key = {route, instruction.payload, instruction.chunk, instruction.micro_batch};
+      const TransferKey key = {route, instruction.payload, instruction.chunk,
+                               instruction.micro_batch};
       const auto [entry, is_new] = numbers.try_emplace(key, static_cast<int>(transfers_.size()));
       if (is_new) transfers_.emplace_back();
       Transfer& transfer = transfers_[entry->second];
@@ -83,7 +88,8 @@ Transfers::Transfers(const Programs& programs, const Prices& prices, const Route
       transfer = {bytes_of(instruction, prices), route, static_cast<int>(p), static_cast<int>(i)};
     }
   }
-  for (const Transfer& transfer : transfers_) PPTRAIN_ASSERT(transfer.sender >= 0, "a receive without its send");
+  for (const Transfer& transfer : transfers_)
+    PPTRAIN_ASSERT(transfer.sender >= 0, "a receive without its send");
 }
 
 }  // namespace pptrain

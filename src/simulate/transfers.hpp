@@ -19,7 +19,8 @@ struct Transfer {
   int instruction = -1;  ///< of the sender
 };
 
-/// Number of the way from one device to another. Where it stands for many, so do the transfers on it.
+/// Number of the way from one device to another. Where it stands for many, so do the transfers on
+/// it.
 using RouteOf = std::function<int(DeviceId from, DeviceId to)>;
 
 /// Every send of the programs with its receive.
@@ -29,8 +30,8 @@ class Transfers {
 
   /// All transfers, by the numbers that `of` returns.
   const std::vector<Transfer>& all() const { return transfers_; }
-  /// The transfer of a send or wait_receive; -1 for other instructions. On a way that stands for many several sends of
-  /// a program, one after another, are one transfer.
+  /// The transfer of a send or wait_receive; -1 for other instructions. On a way that stands for
+  /// many several sends of a program, one after another, are one transfer.
   int of(int program, std::size_t instruction) const { return numbers_[program][instruction]; }
 
  private:

@@ -8,8 +8,8 @@ double WeightWaits::before(double now, const Instruction& task, const ChunkPrice
   return chunk.gathers_layers ? for_layer(now, task, chunk) : for_publication(now, task, chunk);
 }
 
-/// The first layer's weights begin to come beside the last layer of the task before. They are here where that task ends
-/// with this layer: B after F, F after B, or a chunk of one layer.
+/// The first layer's weights begin to come beside the last layer of the task before. They are here
+/// where that task ends with this layer: B after F, F after B, or a chunk of one layer.
 double WeightWaits::for_layer(double now, const Instruction& task, const ChunkPrice& chunk) {
   if (task.op == Op::backward_weight) return 0.0;
   const TaskPrice& price = chunk.task(phase_of(task.op));
@@ -23,7 +23,9 @@ double WeightWaits::for_layer(double now, const Instruction& task, const ChunkPr
 
 /// The weights of a chunk's first F come from the step before the iteration.
 double WeightWaits::for_publication(double now, const Instruction& task, const ChunkPrice& chunk) {
-  if (chunk.published_end <= 0.0 || task.op != Op::forward || !started_.insert(task.chunk.value).second) return 0.0;
+  if (chunk.published_end <= 0.0 || task.op != Op::forward ||
+      !started_.insert(task.chunk.value).second)
+    return 0.0;
   return std::max(0.0, chunk.published_end - now - chunk.task(Phase::forward).seconds);
 }
 

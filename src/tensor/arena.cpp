@@ -28,7 +28,8 @@ void Arena::trim(std::size_t bytes) {
   std::size_t freed = 0;
   while (freed < bytes && !cache_.empty()) {
     const auto largest = std::prev(cache_.end());
-    for (std::vector<void*>& blocks = largest->second; freed < bytes && !blocks.empty(); blocks.pop_back()) {
+    for (std::vector<void*>& blocks = largest->second; freed < bytes && !blocks.empty();
+         blocks.pop_back()) {
       device_.free(blocks.back());
       freed += largest->first;
     }
@@ -65,7 +66,8 @@ void* Arena::fresh_block(std::size_t size) {
          fmt::format("{} gave no {} of memory", device_.is_host() ? "the host" : device_.name(),
                      format_bytes(static_cast<double>(size))),
          fmt::format("{} are in use", format_bytes(static_cast<double>(in_use_))),
-         fmt::format("use a smaller micro-batch or fewer ranks per {}", device_.is_host() ? "host" : "GPU")});
+         fmt::format("use a smaller micro-batch or fewer ranks per {}",
+                     device_.is_host() ? "host" : "GPU")});
   }
   held_ += size;
   return block;
@@ -76,7 +78,8 @@ void* Arena::allocate(std::size_t bytes) {
   if (capacity_ != 0 && in_use_ + size > capacity_) {
     throw_runtime_failure(
         {owner_,
-         fmt::format("out of device memory: {} asked for with {} in use", format_bytes(static_cast<double>(size)),
+         fmt::format("out of device memory: {} asked for with {} in use",
+                     format_bytes(static_cast<double>(size)),
                      format_bytes(static_cast<double>(in_use_))),
          fmt::format("the device has {}", format_bytes(static_cast<double>(capacity_))),
          "use a smaller micro-batch or more pipeline stages"});
@@ -97,10 +100,11 @@ void Arena::release(void* block, std::size_t bytes) {
     larger_.erase(larger);
   }
   std::vector<void*>& blocks = cache_[size];
-  // On the host the last one is in the processor's caches. On a device the lowest address goes out first, so that equal
-  // tasks get equal blocks, in whatever order they gave them back.
-  const auto place =
-      device_.is_host() ? blocks.end() : std::lower_bound(blocks.begin(), blocks.end(), block, std::greater<>());
+  // On the host the last one is in the processor's caches. On a device the lowest address goes out
+  // first, so that equal tasks get equal blocks, in whatever order they gave them back.
+  const auto place = device_.is_host()
+                         ? blocks.end()
+                         : std::lower_bound(blocks.begin(), blocks.end(), block, std::greater<>());
   blocks.insert(place, block);
 }
 

@@ -13,16 +13,17 @@ namespace pptrain {
 
 /// Memory of one device: a caching allocator that counts what is in use and its peak.
 ///
-/// Freed blocks are kept and handed out again, so that a steady iteration allocates nothing; they are returned to the
-/// device when others need the room. Requests get blocks of their own size; where these differ from iteration to
-/// iteration, as rows of experts do, so that more is kept than was ever in use, a block of up to twice the size goes
-/// out instead of a new one. On a device other than the host, equal sequences of requests get the same blocks, in
-/// whatever order those were freed before.
-/// Blocks are aligned to 64 bytes and uninitialised. Not thread-safe: one arena per rank.
+/// Freed blocks are kept and handed out again, so that a steady iteration allocates nothing; they
+/// are returned to the device when others need the room. Requests get blocks of their own size;
+/// where these differ from iteration to iteration, as rows of experts do, so that more is kept than
+/// was ever in use, a block of up to twice the size goes out instead of a new one. On a device
+/// other than the host, equal sequences of requests get the same blocks, in whatever order those
+/// were freed before. Blocks are aligned to 64 bytes and uninitialised. Not thread-safe: one arena
+/// per rank.
 class Arena {
  public:
-  /// `capacity` in bytes; 0: no cap. Beyond the cap `allocate` throws `Error` (exit code 4), which names the device as
-  /// `owner` does. The device must outlive the arena.
+  /// `capacity` in bytes; 0: no cap. Beyond the cap `allocate` throws `Error` (exit code 4), which
+  /// names the device as `owner` does. The device must outlive the arena.
   explicit Arena(std::size_t capacity = 0, std::string owner = {}, Device& device = host_device())
       : capacity_(capacity), owner_(std::move(owner)), device_(device) {}
   ~Arena();
@@ -31,8 +32,8 @@ class Arena {
 
   /// Device whose memory the blocks are.
   Device& device() const { return device_; }
-  /// A block of at least so many bytes, also where these are 0; `Buffer` gives it back by itself. Throws `Error` (exit
-  /// code 4) beyond the capacity and where the device has no memory left.
+  /// A block of at least so many bytes, also where these are 0; `Buffer` gives it back by itself.
+  /// Throws `Error` (exit code 4) beyond the capacity and where the device has no memory left.
   void* allocate(std::size_t bytes);
   /// Takes a block back and keeps it for later requests. `bytes`: what `allocate` was asked for.
   void release(void* block, std::size_t bytes);
@@ -46,7 +47,8 @@ class Arena {
   /// Begins the peak anew, at what is in use now.
   void reset_peak() { peak_ = in_use_; }
 
-  /// When on, blocks are filled with NaNs on allocation (tests find reads of what was never written).
+  /// When on, blocks are filled with NaNs on allocation (tests find reads of what was never
+  /// written).
   void poison(bool on) { poison_ = on; }
 
  private:
@@ -57,7 +59,8 @@ class Arena {
   void trim(std::size_t bytes);
 
   std::map<std::size_t, std::vector<void*>> cache_;  // free blocks by rounded size
-  std::unordered_map<void*, std::size_t> larger_;    // sizes of blocks in use that are larger than what was asked for
+  std::unordered_map<void*, std::size_t> larger_;    // sizes of blocks in use that are larger than
+                                                     // what was asked for
   std::size_t capacity_ = 0;
   std::string owner_;
   Device& device_;
@@ -71,7 +74,8 @@ class Arena {
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Arena& arena, std::size_t bytes) : arena_(&arena), data_(arena.allocate(bytes)), bytes_(bytes) {}
+  Buffer(Arena& arena, std::size_t bytes)
+      : arena_(&arena), data_(arena.allocate(bytes)), bytes_(bytes) {}
   ~Buffer() { reset(); }
   Buffer(Buffer&& other) noexcept { swap(other); }
   Buffer& operator=(Buffer&& other) noexcept {

@@ -6,11 +6,13 @@
 
 namespace pptrain {
 
-/// Copies within the memory of a device, or between that of one and that of the host; in the device's order, and as its
-/// copies, uploads and downloads do.
-void copy_between(Device& to_device, void* to, Device& from_device, const void* from, std::size_t bytes);
+/// Copies within the memory of a device, or between that of one and that of the host; in the
+/// device's order, and as its copies, uploads and downloads do.
+void copy_between(Device& to_device, void* to, Device& from_device, const void* from,
+                  std::size_t bytes);
 
-/// Values that the host writes and a device reads: one copy where the device is the host, else another in an arena.
+/// Values that the host writes and a device reads: one copy where the device is the host, else
+/// another in an arena.
 template <class T>
 class DeviceCopy {
  public:

@@ -4,8 +4,8 @@
 
 namespace pptrain {
 
-/// What a device is told from here to the end of the scope, under a name in the timelines of its profilers. Where the
-/// device is the host there are none, and the name is not made.
+/// What a device is told from here to the end of the scope, under a name in the timelines of its
+/// profilers. Where the device is the host there are none, and the name is not made.
 class DeviceRange {
  public:
   /// `name()` gives the name.

@@ -43,7 +43,8 @@ struct Matrix {
   }
   /// `count` rows from `first`, sharing the memory.
   Matrix rows_from(std::size_t first, std::size_t count) const {
-    return {static_cast<std::byte*>(data) + first * stride * size_of(type), count, columns, stride, type};
+    return {static_cast<std::byte*>(data) + first * stride * size_of(type), count, columns, stride,
+            type};
   }
 };
 
@@ -52,7 +53,8 @@ class Tensor {
  public:
   Tensor() = default;
   Tensor(Arena& arena, std::size_t rows, std::size_t columns, DType type = DType::f32)
-      : buffer_(arena, rows * columns * size_of(type)), matrix_(buffer_.data(), rows, columns, type) {}
+      : buffer_(arena, rows * columns * size_of(type)),
+        matrix_(buffer_.data(), rows, columns, type) {}
 
   operator const Matrix&() const { return matrix_; }
   /// The memory as a matrix, for as long as this tensor has it.

@@ -37,7 +37,8 @@ void AddedTokenFinder::add(const AddedToken& token, std::string_view text) {
   tokens_.push_back(token);
 }
 
-std::optional<AddedTokenFinder::Found> AddedTokenFinder::find(std::string_view text, std::size_t from) const {
+std::optional<AddedTokenFinder::Found> AddedTokenFinder::find(std::string_view text,
+                                                              std::size_t from) const {
   if (tokens_.empty()) return std::nullopt;
   for (std::size_t begin = from; begin < text.size(); ++begin) {
     std::optional<Found> found;
@@ -45,14 +46,16 @@ std::optional<AddedTokenFinder::Found> AddedTokenFinder::find(std::string_view t
     for (std::size_t at = begin; at < text.size(); ++at) {
       node = trie_.next(*node, text[at]);
       if (!node) break;
-      if (const std::optional<std::uint32_t> token = trie_.token(*node)) found = Found{{begin, at + 1}, *token};
+      if (const std::optional<std::uint32_t> token = trie_.token(*node))
+        found = Found{{begin, at + 1}, *token};
     }
     if (found) return found;
   }
   return std::nullopt;
 }
 
-bool AddedTokenFinder::is_word(std::string_view text, const TextRange& range, MatchMemory& memory) const {
+bool AddedTokenFinder::is_word(std::string_view text, const TextRange& range,
+                               MatchMemory& memory) const {
   const auto in_word = [&](std::size_t begin, std::size_t size) {
     return word_.find(text.substr(begin, size), 0, memory).has_value();
   };
@@ -72,8 +75,10 @@ std::vector<AddedMatch> AddedTokenFinder::parts(std::string_view text, MatchMemo
     TextRange range = found->range;
     from = range.end;
     if (token.single_word && !is_word(text, range, memory)) continue;
-    // White space up to `done` went with the token before: looking at it again would take a time that is quadratic.
-    if (token.strip_left) range.begin = std::max(begin_of_space_before(text, range.begin, done), done);
+    // White space up to `done` went with the token before: looking at it again would take a time
+    // that is quadratic.
+    if (token.strip_left)
+      range.begin = std::max(begin_of_space_before(text, range.begin, done), done);
     if (token.strip_right) range.end = end_of_space_behind(text, std::max(range.end, done));
     if (done < range.begin) parts.push_back({{done, range.begin}});
     parts.push_back({range, token.id});

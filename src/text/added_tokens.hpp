@@ -19,7 +19,8 @@ struct AddedToken {
   bool single_word = false;  ///< found only where no letter, mark, digit or connector stands beside
   bool strip_left = false;   ///< takes the white space before
   bool strip_right = false;  ///< takes the white space behind
-  bool normalized = false;   ///< looked for in the text behind the normalizer, as what the normalizer makes of it
+  bool normalized = false;   ///< looked for in the text behind the normalizer, as what the
+                             ///< normalizer makes of it
 };
 
 /// A part of a text: an added token, or what lies between two.
@@ -28,13 +29,14 @@ struct AddedMatch {
   std::optional<std::uint32_t> token = {};
 };
 
-/// Looks for some of the added tokens: the leftmost, of several there the longest, then on behind it.
+/// Looks for some of the added tokens: the leftmost, of several there the longest, then on behind
+/// it.
 class AddedTokenFinder {
  public:
   AddedTokenFinder();
 
-  /// Looks for a token by `text`, which is that of the token or what the normalizer makes of it. Of two with the same
-  /// the first counts.
+  /// Looks for a token by `text`, which is that of the token or what the normalizer makes of it. Of
+  /// two with the same the first counts.
   void add(const AddedToken& token, std::string_view text);
   /// The parts of a text that is UTF-8, in their order.
   std::vector<AddedMatch> parts(std::string_view text, MatchMemory& memory) const;

@@ -12,7 +12,9 @@
 namespace pptrain {
 namespace {
 
-utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+utf8proc_category_t category(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
 
 /// What counts as no part of a text: controls, format characters, characters of private use.
 bool is_control(char32_t c) {
@@ -31,7 +33,8 @@ bool is_chinese(char32_t c) {
                                                                     {0x2B920, 0x2CEAF},
                                                                     {0xF900, 0xFAFF},
                                                                     {0x2F800, 0x2FA1F}}};
-  return std::any_of(blocks.begin(), blocks.end(), [c](const auto& b) { return b.first <= c && c <= b.second; });
+  return std::any_of(blocks.begin(), blocks.end(),
+                     [c](const auto& b) { return b.first <= c && c <= b.second; });
 }
 
 void clean(std::string& out, char32_t c) {
@@ -55,7 +58,8 @@ void strip_accent(std::string& out, char32_t c) {
 std::string BertText::normalized(const std::string& text) const {
   std::string result = cleans ? changed_characters(text, clean) : text;
   if (parts_chinese) result = changed_characters(result, part_chinese);
-  if (strips_accents) result = changed_characters(in_form(UnicodeForm::nfd, std::move(result)), strip_accent);
+  if (strips_accents)
+    result = changed_characters(in_form(UnicodeForm::nfd, std::move(result)), strip_accent);
   return lowers ? lowered(result) : result;
 }
 

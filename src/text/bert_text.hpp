@@ -4,7 +4,8 @@
 
 namespace pptrain {
 
-/// What BERT does to a text before it is cut (Devlin et al., 2019; `BertNormalizer` of Hugging Face's library).
+/// What BERT does to a text before it is cut (Devlin et al., 2019; `BertNormalizer` of Hugging
+/// Face's library).
 struct BertText {
   bool cleans = true;           ///< control characters away; what is white becomes a space
   bool parts_chinese = true;    ///< spaces around each Chinese character

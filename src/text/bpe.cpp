@@ -41,11 +41,13 @@ void BpeScratch::remember(std::string_view word, std::vector<std::uint32_t> toke
   words_.emplace(word, std::move(tokens));
 }
 
-BpeModel::BpeModel(TokenTable tokens, const std::vector<ListedMerge>& merges, const BpeOptions& options)
+BpeModel::BpeModel(TokenTable tokens, const std::vector<ListedMerge>& merges,
+                   const BpeOptions& options)
     : tokens_(std::move(tokens)), options_(options), merges_(merges.size()) {
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (options_.bytes) byte_symbols_[byte] = tokens_.id(name_of_byte(byte));
-    if (!options_.bytes && options_.byte_fallback) byte_symbols_[byte] = tokens_.id(fallback_name(byte));
+    if (!options_.bytes && options_.byte_fallback)
+      byte_symbols_[byte] = tokens_.id(fallback_name(byte));
   }
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const ListedMerge& merge = merges[rank];
@@ -53,8 +55,9 @@ BpeModel::BpeModel(TokenTable tokens, const std::vector<ListedMerge>& merges, co
     joins_.add(*tokens_.text(merge.left), *tokens_.text(merge.right));
     // The texts of such tokens are not the characters that they stand for.
     const auto is_other = [&](std::uint32_t token) {
-      const bool stands_in = !options_.bytes && std::find(byte_symbols_.begin(), byte_symbols_.end(),
-                                                          std::optional(token)) != byte_symbols_.end();
+      const bool stands_in =
+          !options_.bytes && std::find(byte_symbols_.begin(), byte_symbols_.end(),
+                                       std::optional(token)) != byte_symbols_.end();
       return stands_in || options_.unknown == token;
     };
     if (is_other(merge.left) || is_other(merge.right)) divisible_ = false;
@@ -69,12 +72,16 @@ std::optional<std::uint32_t> BpeModel::whole_word(std::string_view word) const {
 }
 
 std::optional<std::uint32_t> BpeModel::symbol(std::string_view character) const {
-  return options_.bytes ? byte_symbols_[static_cast<unsigned char>(character[0])] : tokens_.id(character);
+  return options_.bytes ? byte_symbols_[static_cast<unsigned char>(character[0])]
+                        : tokens_.id(character);
 }
 
 bool BpeModel::append_fallback(std::string_view character, std::vector<std::uint32_t>& out) const {
-  const auto has_token = [&](char c) { return byte_symbols_[static_cast<unsigned char>(c)].has_value(); };
-  if (!options_.byte_fallback || !std::all_of(character.begin(), character.end(), has_token)) return false;
+  const auto has_token = [&](char c) {
+    return byte_symbols_[static_cast<unsigned char>(c)].has_value();
+  };
+  if (!options_.byte_fallback || !std::all_of(character.begin(), character.end(), has_token))
+    return false;
   for (const char c : character) out.push_back(*byte_symbols_[static_cast<unsigned char>(c)]);
   return true;
 }
@@ -90,7 +97,8 @@ void BpeModel::append_symbols(std::string_view word, std::vector<std::uint32_t>&
       unknown_waits = false;
       out.push_back(*token);
     } else if (options_.bytes || !append_fallback(character, out)) {
-      // The token of unknown characters comes behind the bytes of those that follow, as in Hugging Face's library.
+      // The token of unknown characters comes behind the bytes of those that follow, as in Hugging
+      // Face's library.
       if (unknown_waits && !options_.fuse_unknown) out.push_back(*options_.unknown);
       unknown_waits = options_.unknown.has_value();
     }
@@ -106,7 +114,8 @@ std::size_t BpeModel::end_of_part(std::string_view word, std::size_t begin) cons
   CodePoint left = at(begin);
   for (std::size_t end = begin + left.size; end < word.size();) {
     const CodePoint right = at(end);
-    // A character without token may be fused with one before it, or be left out between two that join.
+    // A character without token may be fused with one before it, or be left out between two that
+    // join.
     if (symbol(word.substr(end, right.size))) {
       if (!joins_.joins(left.value, right.value)) return end;
       left = right;
@@ -116,13 +125,15 @@ std::size_t BpeModel::end_of_part(std::string_view word, std::size_t begin) cons
   return word.size();
 }
 
-void BpeModel::append(std::string_view word, BpeScratch& scratch, std::vector<std::uint32_t>& out) const {
+void BpeModel::append(std::string_view word, BpeScratch& scratch,
+                      std::vector<std::uint32_t>& out) const {
   if (const std::vector<std::uint32_t>* known = scratch.known(word)) {
     out.insert(out.end(), known->begin(), known->end());
     return;
   }
   const std::size_t start = out.size();
-  if (const std::optional<std::uint32_t> whole = options_.ignore_merges ? whole_word(word) : std::nullopt) {
+  if (const std::optional<std::uint32_t> whole =
+          options_.ignore_merges ? whole_word(word) : std::nullopt) {
     out.push_back(*whole);
   } else if (divisible_ && word.size() > longest_known_word) {
     append_parts(word, scratch, out);
@@ -132,8 +143,10 @@ void BpeModel::append(std::string_view word, BpeScratch& scratch, std::vector<st
   scratch.remember(word, {out.begin() + static_cast<std::ptrdiff_t>(start), out.end()});
 }
 
-/// A long word, as a whole text is where nothing cuts it, in the parts that merges cannot join: most come again.
-void BpeModel::append_parts(std::string_view word, BpeScratch& scratch, std::vector<std::uint32_t>& out) const {
+/// A long word, as a whole text is where nothing cuts it, in the parts that merges cannot join:
+/// most come again.
+void BpeModel::append_parts(std::string_view word, BpeScratch& scratch,
+                            std::vector<std::uint32_t>& out) const {
   for (std::size_t begin = 0; begin < word.size();) {
     const std::size_t end = end_of_part(word, begin);
     const std::string_view part = word.substr(begin, end - begin);
@@ -150,7 +163,8 @@ void BpeModel::append_parts(std::string_view word, BpeScratch& scratch, std::vec
   }
 }
 
-void BpeModel::append_part(std::string_view part, BpeScratch& scratch, std::vector<std::uint32_t>& out) const {
+void BpeModel::append_part(std::string_view part, BpeScratch& scratch,
+                           std::vector<std::uint32_t>& out) const {
   PPTRAIN_ASSERT(part.size() < longest_part, "a word of {} bytes", part.size());
   scratch.symbols_.clear();
   append_symbols(part, scratch.symbols_);

@@ -17,10 +17,11 @@ namespace pptrain {
 /// How a word becomes tokens before they are merged.
 struct BpeOptions {
   bool bytes = false;  ///< each byte of UTF-8 is a token (byte_alphabet.hpp), else each character
-  std::optional<std::uint32_t> unknown = {};  ///< the token of a character that has none; nothing: it is left out
+  std::optional<std::uint32_t> unknown = {};  ///< the token of a character that has none; nothing:
+                                              ///< it is left out
   bool fuse_unknown = false;                  ///< one such token for several in a row
-  bool byte_fallback = false;                 ///< tokens `<0x41>` for the bytes of a character that has none
-  bool ignore_merges = false;                 ///< a word that is a token is that token, however it would be merged
+  bool byte_fallback = false;  ///< tokens `<0x41>` for the bytes of a character that has none
+  bool ignore_merges = false;  ///< a word that is a token is that token, however it would be merged
 };
 
 /// A merge as a file lists it: two tokens and the one that takes their place.
@@ -35,7 +36,8 @@ class BpeScratch {
  public:
   /// The tokens of a word that was seen before; null where it was not.
   const std::vector<std::uint32_t>* known(std::string_view word) const;
-  /// Keeps the tokens of a word for `known`. Long words are not kept, and a full memory is emptied first.
+  /// Keeps the tokens of a word for `known`. Long words are not kept, and a full memory is emptied
+  /// first.
   void remember(std::string_view word, std::vector<std::uint32_t> tokens);
 
  private:
@@ -54,8 +56,8 @@ class BpeScratch {
   std::vector<Waiting> waiting_;
 };
 
-/// Byte-pair encoding (Sennrich et al. 2016): of all pairs of neighbours the one whose merge has the lowest rank
-/// becomes one token, of equal ones the leftmost, until no pair has a merge.
+/// Byte-pair encoding (Sennrich et al. 2016): of all pairs of neighbours the one whose merge has
+/// the lowest rank becomes one token, of equal ones the leftmost, until no pair has a merge.
 class BpeModel {
  public:
   /// `merges` in the order of their ranks; their tokens, and those of the options, are in `tokens`.
@@ -75,20 +77,24 @@ class BpeModel {
   void append_symbols(std::string_view word, std::vector<std::uint32_t>& out) const;
   /// The end of the part of a word, from `begin` on, that can be merged by itself.
   std::size_t end_of_part(std::string_view word, std::size_t begin) const;
-  void append_parts(std::string_view word, BpeScratch& scratch, std::vector<std::uint32_t>& out) const;
-  void append_part(std::string_view part, BpeScratch& scratch, std::vector<std::uint32_t>& out) const;
+  void append_parts(std::string_view word, BpeScratch& scratch,
+                    std::vector<std::uint32_t>& out) const;
+  void append_part(std::string_view part, BpeScratch& scratch,
+                   std::vector<std::uint32_t>& out) const;
   void merge(BpeScratch& scratch) const;
   /// Notes the merge of the symbol at a position with the one behind, where there is one.
   void wait_for(std::uint32_t position, BpeScratch& scratch) const;
-  /// Merges the pair that waits at the front, unless one of the two is part of another token by now.
+  /// Merges the pair that waits at the front, unless one of the two is part of another token by
+  /// now.
   void merge_next(BpeScratch& scratch) const;
 
   TokenTable tokens_;
   BpeOptions options_;
   MergeTable merges_;
   JoinTable joins_;
-  std::array<std::optional<std::uint32_t>, 256> byte_symbols_;  ///< of `BpeOptions::bytes`, or of `byte_fallback`
-  bool divisible_ = true;                                       ///< whether words may be merged in parts
+  std::array<std::optional<std::uint32_t>, 256> byte_symbols_;  ///< of `BpeOptions::bytes`, or of
+                                                                ///< `byte_fallback`
+  bool divisible_ = true;  ///< whether words may be merged in parts
 };
 
 }  // namespace pptrain

@@ -17,7 +17,8 @@ constexpr bool stands_for_itself(unsigned byte) {
 constexpr std::array<char32_t, 256> make_characters() {
   std::array<char32_t, 256> characters = {};
   char32_t next = first_stand_in;
-  for (unsigned byte = 0; byte < 256; ++byte) characters[byte] = stands_for_itself(byte) ? byte : next++;
+  for (unsigned byte = 0; byte < 256; ++byte)
+    characters[byte] = stands_for_itself(byte) ? byte : next++;
   return characters;
 }
 
@@ -26,7 +27,8 @@ constexpr std::array<char32_t, 256> characters = make_characters();
 constexpr std::array<unsigned char, num_stand_ins> make_stood_for() {
   std::array<unsigned char, num_stand_ins> bytes = {};
   for (unsigned byte = 0; byte < 256; ++byte)
-    if (characters[byte] >= first_stand_in) bytes[characters[byte] - first_stand_in] = static_cast<unsigned char>(byte);
+    if (characters[byte] >= first_stand_in)
+      bytes[characters[byte] - first_stand_in] = static_cast<unsigned char>(byte);
   return bytes;
 }
 
@@ -38,7 +40,8 @@ char32_t character_of_byte(unsigned char byte) { return characters[byte]; }
 
 std::optional<unsigned char> byte_of_character(char32_t character) {
   if (character < first_stand_in)
-    return stands_for_itself(character) ? std::optional(static_cast<unsigned char>(character)) : std::nullopt;
+    return stands_for_itself(character) ? std::optional(static_cast<unsigned char>(character))
+                                        : std::nullopt;
   const std::size_t index = character - first_stand_in;
   return index < num_stand_ins ? std::optional(stood_for[index]) : std::nullopt;
 }

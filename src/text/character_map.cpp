@@ -123,7 +123,8 @@ std::string CharacterMap::normalized(std::string_view text, const GrowthLimit& l
 }
 
 std::string from_base64(std::string_view text) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  constexpr std::string_view digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   if (text.size() % 4 != 0) return "";
   for (int i = 0; i < 2 && text.ends_with('='); ++i) text.remove_suffix(1);
   std::string bytes;

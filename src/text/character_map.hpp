@@ -9,20 +9,20 @@
 
 namespace pptrain {
 
-/// The table by which SentencePiece replaces characters before it cuts a text (`precompiled_charsmap`): a trie as a
-/// double array (Yata et al., "A compact static double-array keeping character codes", 2007; the darts-clone library)
-/// and the texts that its keys become.
+/// The table by which SentencePiece replaces characters before it cuts a text
+/// (`precompiled_charsmap`): a trie as a double array (Yata et al., "A compact static double-array
+/// keeping character codes", 2007; the darts-clone library) and the texts that its keys become.
 class CharacterMap {
  public:
-  /// `bytes`: the size of the trie in bytes (uint32, little-endian), the trie (uint32 units), the texts, each with a
-  /// zero byte behind it. Returns what is wrong, and leaves the map empty, where they are no such table or the trie
-  /// leads to what is no text in UTF-8; "" where nothing is.
+  /// `bytes`: the size of the trie in bytes (uint32, little-endian), the trie (uint32 units), the
+  /// texts, each with a zero byte behind it. Returns what is wrong, and leaves the map empty, where
+  /// they are no such table or the trie leads to what is no text in UTF-8; "" where nothing is.
   std::string read(std::string_view bytes);
 
-  /// The text, which is UTF-8, with characters replaced. Of each grapheme below six bytes the shortest key that it
-  /// begins with stands for all of it; where none does, and for longer ones, each character is looked up by itself: so
-  /// Hugging Face's library does it.
-  /// Throws `Error` (exit code 2) where the result is beyond `limit`.
+  /// The text, which is UTF-8, with characters replaced. Of each grapheme below six bytes the
+  /// shortest key that it begins with stands for all of it; where none does, and for longer ones,
+  /// each character is looked up by itself: so Hugging Face's library does it. Throws `Error` (exit
+  /// code 2) where the result is beyond `limit`.
   std::string normalized(std::string_view text, const GrowthLimit& limit) const;
 
  private:
@@ -37,7 +37,8 @@ class CharacterMap {
   std::string texts_;
 };
 
-/// The bytes that a text of letters, digits, '+' and '/' stands for (RFC 4648, base 64); "" where it is none.
+/// The bytes that a text of letters, digits, '+' and '/' stands for (RFC 4648, base 64); "" where
+/// it is none.
 std::string from_base64(std::string_view text);
 
 }  // namespace pptrain

@@ -5,11 +5,12 @@
 namespace pptrain {
 namespace {
 
-// How much text around a cut tells that nothing reaches over it: many times what a pattern looks ahead, little beside a
-// chunk.
+// How much text around a cut tells that nothing reaches over it: many times what a pattern looks
+// ahead, little beside a chunk.
 constexpr std::size_t short_context = 256;
 constexpr std::size_t long_context = 1024;
-constexpr std::size_t longest_line = 4096;  // a context begins in the middle of lines that are longer
+constexpr std::size_t longest_line = 4096;  // a context begins in the middle of lines that are
+                                            // longer
 constexpr std::size_t most_trials = 32;     // before the chunk grows by the wanted size
 constexpr std::ptrdiff_t compared_tokens = 8;
 
@@ -35,7 +36,8 @@ std::size_t context_before(std::string_view text, std::size_t cut, std::size_t b
 std::size_t context_behind(std::string_view text, std::size_t cut) {
   if (text.size() - cut <= short_context) return text.size();
   std::size_t end = cut + short_context;
-  const std::size_t line_end = text.substr(0, std::min(text.size(), end + longest_line)).find('\n', end);
+  const std::size_t line_end =
+      text.substr(0, std::min(text.size(), end + longest_line)).find('\n', end);
   if (line_end != std::string_view::npos) return line_end + 1;
   while (end < text.size() && continues_character(text[end])) ++end;
   return end;
@@ -47,15 +49,17 @@ struct TriedCut {
   bool independent = false;           // the text behind changes nothing before
 };
 
-TriedCut try_cut(std::string_view text, std::size_t context, std::size_t cut, std::size_t end, TextEncoder& encoder) {
+TriedCut try_cut(std::string_view text, std::size_t context, std::size_t cut, std::size_t end,
+                 TextEncoder& encoder) {
   TriedCut tried;
   encoder.append(part_of(text, context, cut), tried.before);
   std::vector<std::uint32_t> both;
   encoder.append(part_of(text, context, end), both);
-  tried.independent =
-      both.size() >= tried.before.size() && std::equal(tried.before.begin(), tried.before.end(), both.begin());
+  tried.independent = both.size() >= tried.before.size() &&
+                      std::equal(tried.before.begin(), tried.before.end(), both.begin());
   if (tried.independent)
-    tried.behind.assign(both.begin() + static_cast<std::ptrdiff_t>(tried.before.size()), both.end());
+    tried.behind.assign(both.begin() + static_cast<std::ptrdiff_t>(tried.before.size()),
+                        both.end());
   return tried;
 }
 
@@ -75,7 +79,8 @@ bool may_cut(std::string_view text, std::size_t cut, TextEncoder& encoder) {
 
 }  // namespace
 
-TextChunk next_chunk(std::string_view text, const TextChunk& previous, std::size_t wanted, TextEncoder& encoder) {
+TextChunk next_chunk(std::string_view text, const TextChunk& previous, std::size_t wanted,
+                     TextEncoder& encoder) {
   TextChunk chunk = {previous.next_context, previous.end, text.size(), text.size()};
   std::size_t from = chunk.begin + wanted;
   for (std::size_t trials = 0; from < text.size(); ++trials) {
@@ -94,12 +99,14 @@ TextChunk next_chunk(std::string_view text, const TextChunk& previous, std::size
 
 void append_chunk(std::string_view text, const TextChunk& chunk, TextEncoder& encoder,
                   std::vector<std::uint32_t>& tokens) {
-  if (chunk.context == chunk.begin) return encoder.append(part_of(text, chunk.begin, chunk.end), tokens);
+  if (chunk.context == chunk.begin)
+    return encoder.append(part_of(text, chunk.begin, chunk.end), tokens);
   std::vector<std::uint32_t> context;
   encoder.append(part_of(text, chunk.context, chunk.begin), context);
   std::vector<std::uint32_t> both;
   encoder.append(part_of(text, chunk.context, chunk.end), both);
-  tokens.insert(tokens.end(), both.begin() + std::min(std::ssize(context), std::ssize(both)), both.end());
+  tokens.insert(tokens.end(), both.begin() + std::min(std::ssize(context), std::ssize(both)),
+                both.end());
 }
 
 }  // namespace pptrain

@@ -55,17 +55,18 @@ std::size_t size_with_spaces(const std::vector<std::string>& tokens) {
 
 /// The replacements of Hugging Face's library, in its order.
 void clean_up(std::string& token) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> replacements = {{{" .", "."},
-                                                                                           {" ?", "?"},
-                                                                                           {" !", "!"},
-                                                                                           {" ,", ","},
-                                                                                           {" ' ", "'"},
-                                                                                           {" n't", "n't"},
-                                                                                           {" 'm", "'m"},
-                                                                                           {" do not", " don't"},
-                                                                                           {" 's", "'s"},
-                                                                                           {" 've", "'ve"},
-                                                                                           {" 're", "'re"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 11> replacements = {
+      {{" .", "."},
+       {" ?", "?"},
+       {" !", "!"},
+       {" ,", ","},
+       {" ' ", "'"},
+       {" n't", "n't"},
+       {" 'm", "'m"},
+       {" do not", " don't"},
+       {" 's", "'s"},
+       {" 've", "'ve"},
+       {" 're", "'re"}}};
   for (const auto& [from, to] : replacements) replace_all(token, from, to);
 }
 

@@ -26,8 +26,8 @@ struct DecodeMetaspace {
   bool prepended = true;
 };
 
-/// Spaces between tokens but in front of those that go on with a word, whose prefix goes; with `cleans_up` also no
-/// spaces in front of punctuation marks and the ends of English contractions.
+/// Spaces between tokens but in front of those that go on with a word, whose prefix goes; with
+/// `cleans_up` also no spaces in front of punctuation marks and the ends of English contractions.
 struct DecodeWordPiece {
   std::string inside_prefix = "##";
   bool cleans_up = true;
@@ -36,8 +36,8 @@ struct DecodeWordPiece {
 /// Makes text of the texts of tokens.
 class Decoder {
  public:
-  using Step = std::variant<DecodeByteLevel, DecodeByteFallback, DecodeFuse, DecodeStrip, DecodeMetaspace,
-                            DecodeWordPiece, ReplaceText>;
+  using Step = std::variant<DecodeByteLevel, DecodeByteFallback, DecodeFuse, DecodeStrip,
+                            DecodeMetaspace, DecodeWordPiece, ReplaceText>;
 
   /// `where`: the step's place in its file.
   void add(Step step, std::string where) { steps_.push_back({std::move(step), std::move(where)}); }
@@ -45,8 +45,8 @@ class Decoder {
   std::size_t num_steps() const { return steps_.size(); }
   /// What is between tokens when there is no step.
   bool separates() const { return steps_.empty(); }
-  /// The text of tokens, which are UTF-8; bytes that are none become U+FFFD. Throws `Error` (exit code 2) where a step
-  /// goes beyond `GrowthLimit`.
+  /// The text of tokens, which are UTF-8; bytes that are none become U+FFFD. Throws `Error` (exit
+  /// code 2) where a step goes beyond `GrowthLimit`.
   std::string text(std::vector<std::string> tokens, MatchMemory& memory) const;
 
  private:

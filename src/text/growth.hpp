@@ -8,11 +8,13 @@ namespace pptrain {
 /// How many steps that change or cut texts a tokenizer may have; a published one has some ten.
 inline constexpr std::size_t most_tokenizer_steps = 256;
 
-/// What a step of a tokenizer may make of a text. Steps that each double it would soon fill the memory, whereas those
-/// of published tokenizers make a character at most eleven times as long (NFKC of U+FDFA) and put a mark in front.
+/// What a step of a tokenizer may make of a text. Steps that each double it would soon fill the
+/// memory, whereas those of published tokenizers make a character at most eleven times as long
+/// (NFKC of U+FDFA) and put a mark in front.
 class GrowthLimit {
  public:
-  /// `before`: bytes of the text before all steps; `where`: the step's place in its file, which outlives the limit.
+  /// `before`: bytes of the text before all steps; `where`: the step's place in its file, which
+  /// outlives the limit.
   GrowthLimit(std::size_t before, const std::string& where) : before_(before), where_(where) {}
 
   /// Throws `Error` (exit code 2) where a text has grown to more than `bytes` may be.

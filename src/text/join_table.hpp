@@ -7,13 +7,15 @@
 
 namespace pptrain {
 
-/// Pairs of characters that some merge joins: the last one of its left token and the first one of its right. No merge
-/// reaches over another pair of neighbours, so that a text is merged as its parts are when it is cut there.
+/// Pairs of characters that some merge joins: the last one of its left token and the first one of
+/// its right. No merge reaches over another pair of neighbours, so that a text is merged as its
+/// parts are when it is cut there.
 class JoinTable {
  public:
   /// Notes a merge by the texts of its tokens, which are UTF-8.
   void add(std::string_view left, std::string_view right);
-  /// Whether a merge that was added has a left token that ends with `left` and a right one that begins with `right`.
+  /// Whether a merge that was added has a left token that ends with `left` and a right one that
+  /// begins with `right`.
   bool joins(char32_t left, char32_t right) const {
     if (left < dense && right < dense) return near_[left * dense + right];
     return far_.contains((std::uint64_t{left} << 32U) | right);

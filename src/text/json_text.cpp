@@ -24,7 +24,8 @@ const nlohmann::json* find_below(const nlohmann::json& object, const std::string
   return outer == object.end() ? nullptr : find_below(*outer, key.substr(dot + 1));
 }
 
-/// The object in a line. Lines may be deeper than files that programs write: nothing but the parser sees their levels.
+/// The object in a line. Lines may be deeper than files that programs write: nothing but the parser
+/// sees their levels.
 nlohmann::json object_of_line(std::string_view line, const std::string& where) {
   std::string reason = "a .jsonl file has one on each line";
   try {
@@ -34,7 +35,8 @@ nlohmann::json object_of_line(std::string_view line, const std::string& where) {
     reason = json_reason(error.what());
   }
   throw_bad_input({where, "this is no JSON object", reason,
-                   "correct the line, leave such lines out with --skip-bad-lines, or name text with another ending"});
+                   "correct the line, leave such lines out with --skip-bad-lines, or name text "
+                   "with another ending"});
 }
 
 }  // namespace
@@ -55,7 +57,8 @@ std::optional<nlohmann::json> read_json_object(const std::string& path) {
   throw_bad_input({path, "this is no JSON object", reason, suggestion});
 }
 
-std::vector<std::string> texts_of_json_line(std::string_view line, const std::vector<std::string>& keys,
+std::vector<std::string> texts_of_json_line(std::string_view line,
+                                            const std::vector<std::string>& keys,
                                             const std::string& where, const char* option) {
   const nlohmann::json document = object_of_line(line, where);
   std::vector<std::string> texts;
@@ -73,15 +76,16 @@ std::vector<std::string> texts_of_json_line(std::string_view line, const std::ve
 std::optional<std::string> named_token(const std::string& tokenizer, const char* role) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const fs::path folder =
-      fs::is_directory(tokenizer, ignored) ? fs::path(tokenizer) : fs::path(tokenizer).parent_path();
+  const fs::path folder = fs::is_directory(tokenizer, ignored) ? fs::path(tokenizer)
+                                                               : fs::path(tokenizer).parent_path();
   const std::string path = (folder / "tokenizer_config.json").string();
   const std::optional<nlohmann::json> document = read_json_object(path);
   if (!document) return std::nullopt;
   const auto token = document->find(role);
   if (token == document->end()) return std::nullopt;
   if (token->is_string()) return token->get<std::string>();
-  const bool described = token->is_object() && token->contains("content") && token->at("content").is_string();
+  const bool described =
+      token->is_object() && token->contains("content") && token->at("content").is_string();
   return described ? std::optional(token->at("content").get<std::string>()) : std::nullopt;
 }
 

@@ -12,8 +12,8 @@ struct Merge {
   std::uint32_t result = 0;  ///< the token in place of both
 };
 
-/// Merges by their pair of tokens, with one look into memory for most questions: nearly all the time of merging is
-/// spent here.
+/// Merges by their pair of tokens, with one look into memory for most questions: nearly all the
+/// time of merging is spent here.
 class MergeTable {
  public:
   /// Makes room for as many merges.
@@ -31,7 +31,9 @@ class MergeTable {
   };
   static constexpr std::uint64_t free_key = ~std::uint64_t{0};  // tokens are below 2^31
 
-  static std::uint64_t key_of(std::uint32_t left, std::uint32_t right) { return (std::uint64_t{left} << 32U) | right; }
+  static std::uint64_t key_of(std::uint32_t left, std::uint32_t right) {
+    return (std::uint64_t{left} << 32U) | right;
+  }
   /// The entry of the key, or the free one where it belongs.
   std::size_t place(std::uint64_t key) const;
 

@@ -12,7 +12,8 @@
 namespace pptrain {
 
 void TokenizerNode::allow_keys(const std::vector<std::string>& known) const {
-  if (!value_->is_object()) refuse("must be an object", found(), "take the file as it was published");
+  if (!value_->is_object())
+    refuse("must be an object", found(), "take the file as it was published");
   for (const auto& [key, member] : value_->items()) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     refuse(fmt::format("unknown key \"{}\"", shown(key)), "it may change the tokens",
@@ -25,7 +26,8 @@ bool TokenizerNode::has(const std::string& key) const {
 }
 
 TokenizerNode TokenizerNode::at(const std::string& key) const {
-  if (!value_->is_object()) refuse("must be an object", found(), "take the file as it was published");
+  if (!value_->is_object())
+    refuse("must be an object", found(), "take the file as it was published");
   const std::string path = path_.empty() ? key : path_ + "." + key;
   const auto member = value_->find(key);
   if (member == value_->end())
@@ -63,7 +65,8 @@ double TokenizerNode::number() const {
 
 std::int64_t TokenizerNode::whole_number() const {
   const bool fits = value_->is_number_integer() &&
-                    (!value_->is_number_unsigned() || value_->get<std::uint64_t>() <= std::numeric_limits<int>::max());
+                    (!value_->is_number_unsigned() ||
+                     value_->get<std::uint64_t>() <= std::numeric_limits<int>::max());
   const std::int64_t number = fits ? value_->get<std::int64_t>() : -1;
   if (number < 0 || number > std::numeric_limits<std::int32_t>::max())
     refuse("must be a whole number from 0 to 2147483647", found(), "correct the number");
@@ -76,19 +79,25 @@ std::size_t TokenizerNode::count() const { return static_cast<std::size_t>(whole
 char32_t TokenizerNode::character() const {
   const std::string text = string();
   const CodePoint first = code_point_at(text, 0);
-  if (text.empty() || first.size != text.size()) refuse("must be one character", found(), "give one character");
+  if (text.empty() || first.size != text.size())
+    refuse("must be one character", found(), "give one character");
   return first.value;
 }
 
-std::string TokenizerNode::place() const { return path_.empty() ? source_ : source_ + ": " + path_; }
+std::string TokenizerNode::place() const {
+  return path_.empty() ? source_ : source_ + ": " + path_;
+}
 
-void TokenizerNode::refuse(const std::string& problem, const std::string& reason, const std::string& remedy) const {
+void TokenizerNode::refuse(const std::string& problem, const std::string& reason,
+                           const std::string& remedy) const {
   throw_bad_input({place(), problem, reason, remedy});
 }
 
-void TokenizerNode::refuse_type(const std::string& what, const std::vector<std::string>& known) const {
-  at("type").refuse(fmt::format("the {} \"{}\" is not known", what, shown(type())), "known: " + join(known),
-                    "use another tokenizer, or tokenize with Hugging Face's library and read the tokens");
+void TokenizerNode::refuse_type(const std::string& what,
+                                const std::vector<std::string>& known) const {
+  at("type").refuse(
+      fmt::format("the {} \"{}\" is not known", what, shown(type())), "known: " + join(known),
+      "use another tokenizer, or tokenize with Hugging Face's library and read the tokens");
 }
 
 std::string TokenizerNode::found() const {

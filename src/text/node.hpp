@@ -9,11 +9,12 @@
 
 namespace pptrain {
 
-/// A value in tokenizer.json with its path (`pre_tokenizer.pretokenizers[0].type`). The getters throw `Error` (exit
-/// code 2), with file and path, where the value is missing or of another type.
+/// A value in tokenizer.json with its path (`pre_tokenizer.pretokenizers[0].type`). The getters
+/// throw `Error` (exit code 2), with file and path, where the value is missing or of another type.
 class TokenizerNode {
  public:
-  TokenizerNode(const nlohmann::json& value, std::string source) : value_(&value), source_(std::move(source)) {}
+  TokenizerNode(const nlohmann::json& value, std::string source)
+      : value_(&value), source_(std::move(source)) {}
 
   /// Refuses anything but an object with no other keys than these.
   void allow_keys(const std::vector<std::string>& known) const;
@@ -50,9 +51,11 @@ class TokenizerNode {
   /// File and path.
   std::string place() const;
   /// Bad input at this place.
-  [[noreturn]] void refuse(const std::string& problem, const std::string& reason, const std::string& remedy) const;
+  [[noreturn]] void refuse(const std::string& problem, const std::string& reason,
+                           const std::string& remedy) const;
   /// Refuses the type of this object, which is a `what`; `known` are those that work.
-  [[noreturn]] void refuse_type(const std::string& what, const std::vector<std::string>& known) const;
+  [[noreturn]] void refuse_type(const std::string& what,
+                                const std::vector<std::string>& known) const;
 
  private:
   TokenizerNode(const nlohmann::json& value, std::string source, std::string path)

@@ -17,15 +17,19 @@ struct FreeText {
   void operator()(utf8proc_uint8_t* text) const { std::free(text); }
 };
 
-/// The least lead byte of characters that a form may change. Composed characters below U+0300 (CC 80) stay as they are
-/// in NFC unless a mark follows, and all marks are above; the other forms change some of Latin-1.
+/// The least lead byte of characters that a form may change. Composed characters below U+0300 (CC
+/// 80) stay as they are in NFC unless a mark follows, and all marks are above; the other forms
+/// change some of Latin-1.
 unsigned first_affected_byte(UnicodeForm form) { return form == UnicodeForm::nfc ? 0xCC : 0x80; }
 
 utf8proc_option_t options_of(UnicodeForm form) {
   switch (form) {
-    case UnicodeForm::nfc: return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
-    case UnicodeForm::nfd: return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
-    case UnicodeForm::nfkc: return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
+    case UnicodeForm::nfc:
+      return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE);
+    case UnicodeForm::nfd:
+      return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE);
+    case UnicodeForm::nfkc:
+      return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
     case UnicodeForm::nfkd: break;
   }
   return static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
@@ -54,7 +58,9 @@ struct ApplyStep {
   void operator()(const PrependText& step) const {
     if (!text.empty()) text.insert(0, step.text);
   }
-  void operator()(const ReplaceText& step) const { text = replaced_matches(step, text, limit, memory); }
+  void operator()(const ReplaceText& step) const {
+    text = replaced_matches(step, text, limit, memory);
+  }
   void operator()(const StripText& step) const { text = stripped(step, text); }
   void operator()(StripMarks) const { text = without_marks(text); }
   void operator()(LowerText) const { text = lowered(text); }
@@ -69,16 +75,17 @@ std::string in_form(UnicodeForm form, std::string text) {
   const auto affected = [least](char c) { return static_cast<unsigned char>(c) >= least; };
   if (std::none_of(text.begin(), text.end(), affected)) return text;
   utf8proc_uint8_t* result = nullptr;
-  const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                             static_cast<utf8proc_ssize_t>(text.size()), &result, options_of(form));
+  const utf8proc_ssize_t size =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &result, options_of(form));
   const std::unique_ptr<utf8proc_uint8_t, FreeText> owner(result);
   if (size == UTF8PROC_ERROR_NOMEM) throw std::bad_alloc();
   PPTRAIN_ASSERT(size >= 0, "utf8proc: {}", utf8proc_errmsg(size));
   return {reinterpret_cast<const char*>(result), static_cast<std::size_t>(size)};
 }
 
-std::string replaced_matches(const ReplaceText& rule, const std::string& text, const GrowthLimit& limit,
-                             MatchMemory& memory) {
+std::string replaced_matches(const ReplaceText& rule, const std::string& text,
+                             const GrowthLimit& limit, MatchMemory& memory) {
   std::string out;
   std::size_t done = 0;
   for (std::size_t from = 0; from < text.size();) {

@@ -43,15 +43,15 @@ struct LowerText {};
 /// Changes a text before it is cut into pieces.
 class Normalizer {
  public:
-  using Step =
-      std::variant<UnicodeForm, PrependText, ReplaceText, BertText, StripText, StripMarks, LowerText, CharacterMap>;
+  using Step = std::variant<UnicodeForm, PrependText, ReplaceText, BertText, StripText, StripMarks,
+                            LowerText, CharacterMap>;
 
   /// `where`: the step's place in its file.
   void add(Step step, std::string where) { steps_.push_back({std::move(step), std::move(where)}); }
   /// How many steps were added; with none the text stays as it is.
   std::size_t num_steps() const { return steps_.size(); }
-  /// The text, which is UTF-8, after all steps; so is the result. Throws `Error` (exit code 2) where a step goes beyond
-  /// `GrowthLimit`.
+  /// The text, which is UTF-8, after all steps; so is the result. Throws `Error` (exit code 2)
+  /// where a step goes beyond `GrowthLimit`.
   std::string normalized(std::string text, MatchMemory& memory) const;
 
  private:
@@ -64,7 +64,7 @@ class Normalizer {
 };
 
 /// The text with every match replaced. Throws `Error` (exit code 2) where that is beyond `limit`.
-std::string replaced_matches(const ReplaceText& rule, const std::string& text, const GrowthLimit& limit,
-                             MatchMemory& memory);
+std::string replaced_matches(const ReplaceText& rule, const std::string& text,
+                             const GrowthLimit& limit, MatchMemory& memory);
 
 }  // namespace pptrain

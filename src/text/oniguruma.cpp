@@ -20,7 +20,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// Reads the expression from left to right and writes what PCRE2 is to read.
 class OnigurumaReader {
  public:
-  OnigurumaReader(std::string_view expression, const std::string& where) : in_(expression), where_(where) {}
+  OnigurumaReader(std::string_view expression, const std::string& where)
+      : in_(expression), where_(where) {}
 
   std::string translated() {
     while (at_ < in_.size()) read_outside();
@@ -30,8 +31,10 @@ class OnigurumaReader {
 
  private:
   [[noreturn]] void refuse(const std::string& what, const std::string& reason) const {
-    throw_bad_input({where_, fmt::format("the pattern has {} at character {}", what, at_ + 1), reason,
-                     "write the pattern in another way; patterns of GPT-2, Llama 3 and Qwen 2 are known to work"});
+    throw_bad_input({where_, fmt::format("the pattern has {} at character {}", what, at_ + 1),
+                     reason,
+                     "write the pattern in another way; patterns of GPT-2, Llama 3 and Qwen 2 are "
+                     "known to work"});
   }
 
   bool ahead(std::string_view text) const { return in_.substr(at_, text.size()) == text; }
@@ -59,10 +62,12 @@ class OnigurumaReader {
   void read_group() {
     if (next() == '*') refuse("\"(*\"", "it is a command to PCRE2");
     if (next() != '?') return take(1);
-    static constexpr std::array<std::string_view, 7> known = {"(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:"};
+    static constexpr std::array<std::string_view, 7> known = {
+        "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:"};
     for (const std::string_view group : known)
       if (ahead(group)) return take(group.size());
-    // Elsewhere an option takes in the alternatives that follow in Oniguruma and leaves them out in PCRE2.
+    // Elsewhere an option takes in the alternatives that follow in Oniguruma and leaves them out in
+    // PCRE2.
     if (ahead("(?i)") && at_ == 0) return take(4);
     refuse(fmt::format("a group \"{}\"", in_.substr(at_, 3)), "its meaning depends on the library");
   }
@@ -78,7 +83,8 @@ class OnigurumaReader {
     const char behind = end + 1 < in_.size() ? in_[end + 1] : '\0';
     if (behind == '+' || behind == '*' || behind == '{' ||
         (behind == '?' && inside.find(',') == std::string_view::npos))
-      refuse("a repeated interval", "it means another repetition to Oniguruma, and no going back to PCRE2");
+      refuse("a repeated interval",
+             "it means another repetition to Oniguruma, and no going back to PCRE2");
     take(end + 1 - at_);
   }
 
@@ -86,7 +92,8 @@ class OnigurumaReader {
     in_set_ = true;
     take(1);
     if (at_ < in_.size() && in_[at_] == '^') take(1);
-    if (at_ < in_.size() && in_[at_] == ']') refuse("an empty set", "its meaning depends on the library");
+    if (at_ < in_.size() && in_[at_] == ']')
+      refuse("an empty set", "its meaning depends on the library");
     while (at_ < in_.size() && in_set_) {
       if (in_[at_] == '[') refuse("a set inside of a set", "PCRE2 has no such sets");
       if (ahead("&&")) refuse("\"&&\"", "PCRE2 has no intersections of sets");
@@ -122,7 +129,8 @@ class OnigurumaReader {
       default: break;
     }
     if (c == '\0' || is_letter_or_digit(c) || static_cast<unsigned char>(c) >= 0x80)
-      refuse(fmt::format("the escape \"\\{}\"", c == '\0' ? "" : std::string(1, c)), "it is not known here");
+      refuse(fmt::format("the escape \"\\{}\"", c == '\0' ? "" : std::string(1, c)),
+             "it is not known here");
     take(2);
   }
 
@@ -148,8 +156,10 @@ class OnigurumaReader {
     const std::string digits(in_.substr(begin, end - begin));
     const bool ends = !braces || (end < in_.size() && in_[end] == '}');
     const bool whole = braces ? !digits.empty() : digits.size() == most;
-    if (!ends || !whole) refuse("a number of a character that does not end", "digits or \"}\" are missing");
-    if (most == 2 && digits[0] >= '8') refuse("the byte \\x" + digits, "a part of a character is none to PCRE2");
+    if (!ends || !whole)
+      refuse("a number of a character that does not end", "digits or \"}\" are missing");
+    if (most == 2 && digits[0] >= '8')
+      refuse("the byte \\x" + digits, "a part of a character is none to PCRE2");
     replace(end + (braces ? 1 : 0) - at_, fmt::format("\\x{{{}}}", digits));
   }
 

@@ -31,14 +31,15 @@ class MatchMemory {
 /// A pattern to search text for, by PCRE2. Threads may share one.
 class Pattern {
  public:
-  /// A regular expression as tokenizer.json has it, in Oniguruma's language (oniguruma.hpp). What PCRE2 does not take
-  /// throws `Error` (exit code 2) with `where` as the place.
+  /// A regular expression as tokenizer.json has it, in Oniguruma's language (oniguruma.hpp). What
+  /// PCRE2 does not take throws `Error` (exit code 2) with `where` as the place.
   static Pattern regex(std::string_view expression, const std::string& where);
   /// The text itself, which is not empty.
   static Pattern literal(std::string_view text, const std::string& where);
 
-  /// The leftmost match that begins at byte `from` or behind it; an empty one counts. The text is UTF-8 and `from`
-  /// begins a character. A pattern that takes too many steps on this text throws `Error` (exit code 2).
+  /// The leftmost match that begins at byte `from` or behind it; an empty one counts. The text is
+  /// UTF-8 and `from` begins a character. A pattern that takes too many steps on this text throws
+  /// `Error` (exit code 2).
   std::optional<TextRange> find(std::string_view text, std::size_t from, MatchMemory& memory) const;
 
  private:

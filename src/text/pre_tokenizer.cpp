@@ -32,14 +32,16 @@ struct CutPieces {
   void operator()(PrefixSpace) const {
     for (const TextPiece& piece : in) {
       const bool has = piece.text.starts_with(' ');
-      out.pieces.push_back(has ? piece : TextPiece{changed(" " + std::string(piece.text)), piece.first});
+      out.pieces.push_back(has ? piece
+                               : TextPiece{changed(" " + std::string(piece.text)), piece.first});
     }
   }
 
   void operator()(ByteCharacters) const {
     for (const TextPiece& piece : in) {
       std::string text;
-      for (const char c : piece.text) append_utf8(text, character_of_byte(static_cast<unsigned char>(c)));
+      for (const char c : piece.text)
+        append_utf8(text, character_of_byte(static_cast<unsigned char>(c)));
       out.pieces.push_back({changed(std::move(text)), piece.first});
     }
   }
@@ -53,7 +55,8 @@ struct CutPieces {
 
   void cut(const SplitRule& rule, const TextPiece& piece) const {
     for (const TextRange& range : split(rule, piece.text, memory)) {
-      out.pieces.push_back({piece.text.substr(range.begin, range.end - range.begin), piece.first && range.begin == 0});
+      out.pieces.push_back({piece.text.substr(range.begin, range.end - range.begin),
+                            piece.first && range.begin == 0});
     }
   }
 
@@ -67,7 +70,8 @@ struct CutPieces {
         text += c;
       }
     }
-    const bool wanted = rule.prepend == PrependScheme::always || (rule.prepend == PrependScheme::first && piece.first);
+    const bool wanted = rule.prepend == PrependScheme::always ||
+                        (rule.prepend == PrependScheme::first && piece.first);
     if (wanted && !text.starts_with(rule.mark)) text.insert(0, rule.mark);
     return text;
   }
@@ -82,7 +86,8 @@ TextPieces PreTokenizer::pieces(std::string_view text, bool first, MatchMemory& 
   for (const PlacedStep& placed : steps_) {
     const std::vector<TextPiece> before = std::move(result.pieces);
     result.pieces.clear();
-    std::visit(CutPieces{before, result, GrowthLimit(text.size(), placed.where), memory}, placed.step);
+    std::visit(CutPieces{before, result, GrowthLimit(text.size(), placed.where), memory},
+               placed.step);
   }
   return result;
 }

@@ -49,8 +49,8 @@ class PreTokenizer {
   void add(Step step, std::string where) { steps_.push_back({std::move(step), std::move(where)}); }
   /// How many steps were added.
   std::size_t num_steps() const { return steps_.size(); }
-  /// The pieces of a text that is UTF-8 and outlives them; `first`: the whole text begins with it. Throws `Error` (exit
-  /// code 2) where all that steps have changed is beyond `GrowthLimit`.
+  /// The pieces of a text that is UTF-8 and outlives them; `first`: the whole text begins with it.
+  /// Throws `Error` (exit code 2) where all that steps have changed is beyond `GrowthLimit`.
   TextPieces pieces(std::string_view text, bool first, MatchMemory& memory) const;
 
  private:

@@ -5,10 +5,12 @@
 namespace pptrain {
 namespace {
 
-constexpr std::size_t most_template_tokens = 1024;  // that a post-processor puts in, which each document has then
+constexpr std::size_t most_template_tokens = 1024;  // that a post-processor puts in, which each
+                                                    // document has then
 
 DecodeMetaspace read_metaspace_decoder(const TokenizerNode& node) {
-  node.allow_keys({"type", "replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split"});
+  node.allow_keys(
+      {"type", "replacement", "str_rep", "add_prefix_space", "prepend_scheme", "split"});
   const bool prepended = node.has("prepend_scheme") ? node.at("prepend_scheme").string() != "never"
                                                     : node.boolean_or("add_prefix_space", true);
   return {node.at("replacement").character(), prepended};
@@ -29,12 +31,14 @@ ReplaceText read_replace(const TokenizerNode& node) {
   return {read_pattern(node.at("pattern")), node.at("content").string()};
 }
 
-/// Adds the tokens of a post-processor's special token, as `{"id": "<s>", "ids": [1], "tokens": ["<s>"]}`.
+/// Adds the tokens of a post-processor's special token, as `{"id": "<s>", "ids": [1], "tokens":
+/// ["<s>"]}`.
 void append_template_tokens(const TokenizerNode& specials, const std::string& name,
                             std::vector<std::uint32_t>& tokens) {
   const std::vector<TokenizerNode> ids = specials.at(name).at("ids").elements();
   if (tokens.size() + ids.size() > most_template_tokens)
-    specials.refuse("put too many tokens in", fmt::format("{} around a text are the most", most_template_tokens),
+    specials.refuse("put too many tokens in",
+                    fmt::format("{} around a text are the most", most_template_tokens),
                     "take the file as it was published");
   for (const TokenizerNode& token : ids) tokens.push_back(token.token());
 }
@@ -77,14 +81,16 @@ void read_template(const TokenizerNode& node, TokenizerParts& parts) {
     append_template_tokens(node.at("special_tokens"), element.at("SpecialToken").at("id").string(),
                            behind ? parts.suffix : parts.prefix);
   }
-  if (!behind) node.at("single").refuse("has no place for the text", "", "take the file as it was published");
+  if (!behind)
+    node.at("single").refuse("has no place for the text", "", "take the file as it was published");
   parts.pair = node.has("pair") ? read_pair_template(node) : std::vector<PairPiece>();
 }
 
 /// A pair of a token's text and number, as `["</s>", 2]`.
 std::uint32_t read_text_and_token(const TokenizerNode& node) {
   const std::vector<TokenizerNode> pair = node.elements();
-  if (pair.size() != 2) node.refuse("must be a text and a number", "", "take the file as it was published");
+  if (pair.size() != 2)
+    node.refuse("must be a text and a number", "", "take the file as it was published");
   return pair[1].token();
 }
 
@@ -101,9 +107,10 @@ void read_decoder(const TokenizerNode& node, Decoder& decoder, int depth) {
   if (type == "Metaspace") return decoder.add(read_metaspace_decoder(node), node.place());
   if (type == "WordPiece") return decoder.add(read_word_piece_decoder(node), node.place());
   if (type != "Sequence")
-    node.refuse_type("decoder",
-                     {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace", "WordPiece", "Sequence"});
-  for (const TokenizerNode& step : read_sequence(node, "decoders", depth)) read_decoder(step, decoder, depth + 1);
+    node.refuse_type("decoder", {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace",
+                                 "Metaspace", "WordPiece", "Sequence"});
+  for (const TokenizerNode& step : read_sequence(node, "decoders", depth))
+    read_decoder(step, decoder, depth + 1);
 }
 
 void read_post_processor(const TokenizerNode& node, TokenizerParts& parts, int depth) {
@@ -111,7 +118,8 @@ void read_post_processor(const TokenizerNode& node, TokenizerParts& parts, int d
   if (type == "ByteLevel") return;  // moves offsets, of which there are none here
   if (type == "TemplateProcessing") return read_template(node, parts);
   if (type == "RobertaProcessing" || type == "BertProcessing") {
-    const std::uint32_t begin = read_text_and_token(node.at("cls")), end = read_text_and_token(node.at("sep"));
+    const std::uint32_t begin = read_text_and_token(node.at("cls")),
+                        end = read_text_and_token(node.at("sep"));
     parts.prefix.push_back(begin);
     parts.suffix.push_back(end);
     const auto one = [](std::uint32_t token, std::uint32_t of_type) {
@@ -125,8 +133,8 @@ void read_post_processor(const TokenizerNode& node, TokenizerParts& parts, int d
     return;
   }
   if (type != "Sequence")
-    node.refuse_type("post-processor",
-                     {"ByteLevel", "TemplateProcessing", "RobertaProcessing", "BertProcessing", "Sequence"});
+    node.refuse_type("post-processor", {"ByteLevel", "TemplateProcessing", "RobertaProcessing",
+                                        "BertProcessing", "Sequence"});
   for (const TokenizerNode& step : read_sequence(node, "processors", depth))
     read_post_processor(step, parts, depth + 1);
 }

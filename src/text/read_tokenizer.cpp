@@ -21,12 +21,14 @@ nlohmann::json parse_document(const std::string& text, const std::string& source
 
 void check_document(const TokenizerNode& root) {
   if (!root.value().is_object() || !root.value().contains("model"))
-    root.refuse("this is no tokenizer", "it has no model", "give a tokenizer.json of Hugging Face's tokenizers");
-  root.allow_keys({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
-                   "decoder", "model"});
+    root.refuse("this is no tokenizer", "it has no model",
+                "give a tokenizer.json of Hugging Face's tokenizers");
+  root.allow_keys({"version", "truncation", "padding", "added_tokens", "normalizer",
+                   "pre_tokenizer", "post_processor", "decoder", "model"});
   for (const char* key : {"truncation", "padding"}) {
     if (root.has(key))
-      root.at(key).refuse("must be null", "training takes texts as long as they are", "set it to null in a copy");
+      root.at(key).refuse("must be null", "training takes texts as long as they are",
+                          "set it to null in a copy");
   }
 }
 
@@ -34,15 +36,18 @@ TokenizerParts read_tokenizer_parts(const TokenizerNode& root) {
   check_document(root);
   ReadPreTokenizer cuts;
   if (root.has("pre_tokenizer")) read_pre_tokenizer(root.at("pre_tokenizer"), cuts);
-  TokenizerParts parts = {{}, {}, {}, std::move(cuts.steps), read_model(root.at("model"), cuts.bytes), {}};
+  TokenizerParts parts = {
+      {}, {}, {}, std::move(cuts.steps), read_model(root.at("model"), cuts.bytes), {}};
   if (root.has("normalizer")) read_normalizer(root.at("normalizer"), parts.normalizer);
   if (root.has("decoder")) read_decoder(root.at("decoder"), parts.decoder);
   if (root.has("post_processor")) read_post_processor(root.at("post_processor"), parts);
-  if (root.has("added_tokens")) parts.added = read_added_tokens(root.at("added_tokens"), tokens_of(parts.model));
+  if (root.has("added_tokens"))
+    parts.added = read_added_tokens(root.at("added_tokens"), tokens_of(parts.model));
   return parts;
 }
 
-/// Special tokens come first where two are looked for by the same text, as in Hugging Face's library.
+/// Special tokens come first where two are looked for by the same text, as in Hugging Face's
+/// library.
 void find_added_tokens(TokenizerParts& parts) {
   MatchMemory memory;
   for (const bool special : {true, false}) {
@@ -89,10 +94,13 @@ Tokenizer Tokenizer::parse(const std::string& text, const std::string& source) {
 Tokenizer Tokenizer::read(const std::string& path) {
   std::error_code ignored;
   const bool folder = std::filesystem::is_directory(path, ignored);
-  const std::string file = folder ? (std::filesystem::path(path) / "tokenizer.json").string() : path;
-  return parse(read_text(file, {file, "cannot be read", "",
-                                "name a tokenizer.json of Hugging Face's tokenizers, or the folder that has one"}),
-               file);
+  const std::string file =
+      folder ? (std::filesystem::path(path) / "tokenizer.json").string() : path;
+  return parse(
+      read_text(file,
+                {file, "cannot be read", "",
+                 "name a tokenizer.json of Hugging Face's tokenizers, or the folder that has one"}),
+      file);
 }
 
 }  // namespace pptrain

@@ -12,9 +12,10 @@ struct SplitPart {
   bool match = false;
 };
 
-/// The whole text as parts that match and parts between. An empty match cuts what it lies in, but one right behind
-/// another match is none.
-std::vector<SplitPart> matches_and_gaps(const SplitRule& rule, std::string_view text, MatchMemory& memory) {
+/// The whole text as parts that match and parts between. An empty match cuts what it lies in, but
+/// one right behind another match is none.
+std::vector<SplitPart> matches_and_gaps(const SplitRule& rule, std::string_view text,
+                                        MatchMemory& memory) {
   std::vector<SplitPart> parts;
   std::size_t done = 0;  // the end of the last match
   bool any = false;

@@ -23,7 +23,8 @@ struct SplitRule {
   bool invert = false;  ///< what lies between matches takes the place of matches
 };
 
-/// Cuts a text. Pieces come in their order and none is empty; nothing but removed parts is missing between them.
+/// Cuts a text. Pieces come in their order and none is empty; nothing but removed parts is missing
+/// between them.
 std::vector<TextRange> split(const SplitRule& rule, std::string_view text, MatchMemory& memory);
 
 }  // namespace pptrain

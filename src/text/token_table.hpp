@@ -12,7 +12,9 @@ namespace pptrain {
 /// For maps that are asked by parts of texts.
 struct TextHash {
   using is_transparent = void;
-  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
 };
 
 /// Tokens by their text and by their number.
@@ -43,7 +45,8 @@ class TokenTable {
 
  private:
   Ids ids_;
-  std::unordered_map<std::uint32_t, const std::string*> texts_;  // the keys of `ids_`, which stay where they are
+  std::unordered_map<std::uint32_t, const std::string*> texts_;  // the keys of `ids_`, which stay
+                                                                 // where they are
   std::int64_t limit_ = 0;
 };
 

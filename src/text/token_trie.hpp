@@ -9,8 +9,9 @@
 
 namespace pptrain {
 
-/// The longest text that is looked for in texts, in bytes. From each of its characters on a text may be compared with
-/// so many, so that the limit is one of time; it is what 512 characters take, SentencePiece's own limit of a piece.
+/// The longest text that is looked for in texts, in bytes. From each of its characters on a text
+/// may be compared with so many, so that the limit is one of time; it is what 512 characters take,
+/// SentencePiece's own limit of a piece.
 inline constexpr std::size_t longest_searched_token = 2048;
 
 /// Texts byte by byte, to find those that another text begins with.
@@ -34,7 +35,8 @@ class TokenTrie {
     return (std::uint64_t{node} << 8U) | static_cast<unsigned char>(byte);
   }
 
-  std::array<std::optional<std::uint32_t>, 256> first_;  // nodes behind the root, which is asked most
+  std::array<std::optional<std::uint32_t>, 256> first_;  // nodes behind the root, which is asked
+                                                         // most
   std::unordered_map<std::uint64_t, std::uint32_t> next_;
   std::vector<std::optional<std::uint32_t>> tokens_ = {std::nullopt};  // by node
 };

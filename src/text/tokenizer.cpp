@@ -5,7 +5,8 @@
 
 namespace pptrain {
 
-Tokenizer::Tokenizer(TokenizerParts parts) : parts_(std::make_unique<const TokenizerParts>(std::move(parts))) {}
+Tokenizer::Tokenizer(TokenizerParts parts)
+    : parts_(std::make_unique<const TokenizerParts>(std::move(parts))) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
@@ -55,12 +56,14 @@ void TextEncoder::append(std::string_view text, std::vector<std::uint32_t>& toke
     if (part.token) {
       tokens.push_back(*part.token);
     } else {
-      append_segment(text.substr(part.range.begin, part.range.end - part.range.begin), part.range.begin == 0, tokens);
+      append_segment(text.substr(part.range.begin, part.range.end - part.range.begin),
+                     part.range.begin == 0, tokens);
     }
   }
 }
 
-void TextEncoder::append_segment(std::string_view text, bool first, std::vector<std::uint32_t>& tokens) {
+void TextEncoder::append_segment(std::string_view text, bool first,
+                                 std::vector<std::uint32_t>& tokens) {
   const std::string normalized = parts_.normalizer.normalized(std::string(text), memory_);
   for (const AddedMatch& part : parts_.normalized_tokens.parts(normalized, memory_)) {
     if (part.token) {
@@ -69,7 +72,8 @@ void TextEncoder::append_segment(std::string_view text, bool first, std::vector<
     }
     const std::string_view between =
         std::string_view(normalized).substr(part.range.begin, part.range.end - part.range.begin);
-    const TextPieces pieces = parts_.pre_tokenizer.pieces(between, first && part.range.begin == 0, memory_);
+    const TextPieces pieces =
+        parts_.pre_tokenizer.pieces(between, first && part.range.begin == 0, memory_);
     for (const TextPiece& piece : pieces.pieces) append_word(piece.text, tokens);
   }
 }

@@ -16,25 +16,28 @@ namespace pptrain {
 
 struct TokenizerParts;
 
-/// What stands at a place of a sequence that is made of two texts: one of them, or tokens that are always there.
+/// What stands at a place of a sequence that is made of two texts: one of them, or tokens that are
+/// always there.
 struct PairPiece {
-  std::optional<std::size_t> text;    ///< 0 or 1: the first text or the second one; nothing: `tokens`
+  std::optional<std::size_t> text;  ///< 0 or 1: the first text or the second one; nothing: `tokens`
   std::vector<std::uint32_t> tokens;  ///< where there is no text
-  std::uint32_t type = 0;             ///< of each token that comes of it, as an embedding of token types takes it
+  std::uint32_t type = 0;  ///< of each token that comes of it, as an embedding of token types takes
+                           ///< it
 };
 
 /// What `Tokenizer::decode` makes of special tokens, as `<|endoftext|>`.
 enum class SpecialTokens { shown, left_out };
 
-/// Text to tokens and back as Hugging Face's tokenizers do it, by the file tokenizer.json: byte-pair encoding of bytes
-/// (GPT-2, Llama 3, Qwen 2) or of characters with bytes for those that have no token (Llama 2, Mistral, Gemma),
-/// WordPiece (BERT) or unigram models (T5).
+/// Text to tokens and back as Hugging Face's tokenizers do it, by the file tokenizer.json:
+/// byte-pair encoding of bytes (GPT-2, Llama 3, Qwen 2) or of characters with bytes for those that
+/// have no token (Llama 2, Mistral, Gemma), WordPiece (BERT) or unigram models (T5).
 ///
 /// Any number of threads may use one; each encodes by a `TextEncoder` of its own.
 class Tokenizer {
  public:
-  /// Reads tokenizer.json, or that of a folder. Throws `Error` (exit code 2), with file, key, reason and remedy, where
-  /// it cannot be read or asks for what is not known here: nothing is left out in silence.
+  /// Reads tokenizer.json, or that of a folder. Throws `Error` (exit code 2), with file, key,
+  /// reason and remedy, where it cannot be read or asks for what is not known here: nothing is left
+  /// out in silence.
   static Tokenizer read(const std::string& path);
   /// Reads the text of such a file; `source` is the file's name for messages.
   static Tokenizer parse(const std::string& text, const std::string& source);
@@ -52,14 +55,17 @@ class Tokenizer {
   const std::vector<std::uint32_t>& prefix() const;
   /// Tokens that stand behind a text; empty where the tokenizer puts none there.
   const std::vector<std::uint32_t>& suffix() const;
-  /// How a sequence is made of two texts (the post-processor: `[CLS] A [SEP] B [SEP]`), each once. Empty where the file
-  /// says it in a way that is not known here.
+  /// How a sequence is made of two texts (the post-processor: `[CLS] A [SEP] B [SEP]`), each once.
+  /// Empty where the file says it in a way that is not known here.
   const std::vector<PairPiece>& pair() const;
 
-  /// The tokens of a text, without `prefix` and `suffix`. Bytes that are no UTF-8 count as U+FFFD (`repaired_utf8`).
+  /// The tokens of a text, without `prefix` and `suffix`. Bytes that are no UTF-8 count as U+FFFD
+  /// (`repaired_utf8`).
   std::vector<std::uint32_t> encode(std::string_view text) const;
-  /// The text of tokens. A number that is no token is left out; bytes that are no UTF-8 become U+FFFD.
-  std::string decode(std::span<const std::uint32_t> tokens, SpecialTokens special = SpecialTokens::shown) const;
+  /// The text of tokens. A number that is no token is left out; bytes that are no UTF-8 become
+  /// U+FFFD.
+  std::string decode(std::span<const std::uint32_t> tokens,
+                     SpecialTokens special = SpecialTokens::shown) const;
 
  private:
   friend class TextEncoder;

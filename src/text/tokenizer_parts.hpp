@@ -19,7 +19,8 @@ using TokenModel = std::variant<BpeModel, WordPieceModel, UnigramModel>;
 
 /// The tokens of a model.
 inline const TokenTable& tokens_of(const TokenModel& model) {
-  return std::visit([](const auto& of_kind) -> const TokenTable& { return of_kind.tokens(); }, model);
+  return std::visit([](const auto& of_kind) -> const TokenTable& { return of_kind.tokens(); },
+                    model);
 }
 
 /// What a tokenizer consists of, in the order in which text goes through it.
@@ -34,7 +35,8 @@ struct TokenizerParts {
   std::unordered_map<std::uint32_t, std::size_t> added_by_id = {};  ///< places in `added`
   std::vector<std::uint32_t> prefix = {};
   std::vector<std::uint32_t> suffix = {};
-  std::vector<PairPiece> pair = {{0, {}, 0}, {1, {}, 1}};  ///< one behind the other where no post-processor says more
+  std::vector<PairPiece> pair = {{0, {}, 0}, {1, {}, 1}};  ///< one behind the other where no
+                                                           ///< post-processor says more
   std::int64_t vocabulary_size = 0;
 };
 

@@ -10,14 +10,16 @@
 namespace pptrain {
 namespace {
 
-constexpr double unknown_penalty = 10.0;  // of an unknown character, below the least probable token: SentencePiece's
+constexpr double unknown_penalty = 10.0;  // of an unknown character, below the least probable
+                                          // token: SentencePiece's
 
 }  // namespace
 
 UnigramModel::UnigramModel(TokenTable tokens, UnigramOptions options)
     : tokens_(std::move(tokens)), options_(std::move(options)) {
   PPTRAIN_ASSERT(!options_.scores.empty(), "a unigram model without tokens");
-  unknown_score_ = *std::min_element(options_.scores.begin(), options_.scores.end()) - unknown_penalty;
+  unknown_score_ =
+      *std::min_element(options_.scores.begin(), options_.scores.end()) - unknown_penalty;
   for (std::uint32_t token = 0; token < options_.scores.size(); ++token) {
     if (const std::string& text = *tokens_.text(token); !text.empty()) trie_.add(text, token);
   }

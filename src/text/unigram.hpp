@@ -14,18 +14,21 @@ namespace pptrain {
 struct UnigramOptions {
   std::vector<double> scores;  ///< log probability of each token, by its number
   std::uint32_t unknown = 0;   ///< the token of characters that no token has
-  bool byte_fallback = false;  ///< such characters become the tokens of their bytes ("<0x0A>") where all are there
+  bool byte_fallback = false;  ///< such characters become the tokens of their bytes ("<0x0A>")
+                               ///< where all are there
 };
 
-/// The most probable tokens of a word, by Viterbi's algorithm over its bytes (Kudo, "Subword regularization", 2018,
-/// section 3.2), as SentencePiece's unigram models cut it (T5, ALBERT, XLM-R). Of equal probabilities the path that was
-/// found first stays: shorter tokens from earlier beginnings.
+/// The most probable tokens of a word, by Viterbi's algorithm over its bytes (Kudo, "Subword
+/// regularization", 2018, section 3.2), as SentencePiece's unigram models cut it (T5, ALBERT,
+/// XLM-R). Of equal probabilities the path that was found first stays: shorter tokens from earlier
+/// beginnings.
 class UnigramModel {
  public:
   /// `options.scores` has a score for every token; `options.unknown` is in `tokens`.
   UnigramModel(TokenTable tokens, UnigramOptions options);
 
-  /// Appends the tokens of a word that is UTF-8. Neighbouring unknown characters are one unknown token.
+  /// Appends the tokens of a word that is UTF-8. Neighbouring unknown characters are one unknown
+  /// token.
   void append(std::string_view word, std::vector<std::uint32_t>& out) const;
   /// All tokens of the model, by text and by number.
   const TokenTable& tokens() const { return tokens_; }

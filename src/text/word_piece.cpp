@@ -36,7 +36,8 @@ void WordPieceModel::append(std::string_view word, std::vector<std::uint32_t>& o
   }
 }
 
-std::optional<WordPieceModel::Piece> WordPieceModel::longest(std::string_view word, std::size_t begin) const {
+std::optional<WordPieceModel::Piece> WordPieceModel::longest(std::string_view word,
+                                                             std::size_t begin) const {
   std::optional<Piece> piece;
   std::optional<std::uint32_t> node = begin > 0 ? inside_ : TokenTrie::root;
   for (std::size_t end = begin; node && end < word.size();) {

@@ -18,8 +18,8 @@ struct WordPieceOptions {
   std::size_t longest_word = 100;    ///< characters; longer words are unknown
 };
 
-/// The longest token that a word begins with, then the longest that the rest begins with, and so on (Devlin et al.,
-/// "BERT", 2019; Wu et al., "Google's neural machine translation system", 2016).
+/// The longest token that a word begins with, then the longest that the rest begins with, and so on
+/// (Devlin et al., "BERT", 2019; Wu et al., "Google's neural machine translation system", 2016).
 class WordPieceModel {
  public:
   /// `options.unknown` is in `tokens`.

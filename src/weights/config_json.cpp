@@ -16,7 +16,8 @@
 namespace pptrain {
 namespace {
 
-constexpr const char* config_suggestion = "name a folder with the config.json that save_pretrained has written";
+constexpr const char* config_suggestion =
+    "name a folder with the config.json that save_pretrained has written";
 
 std::optional<std::int64_t> whole_number(const nlohmann::ordered_json& value) {
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -33,8 +34,10 @@ std::string beginning_of(const nlohmann::ordered_json& value) {
 }
 
 bool equals(const nlohmann::ordered_json& found, const ConfigValue& wanted) {
-  if (const bool* truth = std::get_if<bool>(&wanted)) return found.is_boolean() && found.get<bool>() == *truth;
-  if (const std::string* text = std::get_if<std::string>(&wanted)) return found.is_string() && found == *text;
+  if (const bool* truth = std::get_if<bool>(&wanted))
+    return found.is_boolean() && found.get<bool>() == *truth;
+  if (const std::string* text = std::get_if<std::string>(&wanted))
+    return found.is_string() && found == *text;
   const auto* whole = std::get_if<std::int64_t>(&wanted);
   const double number = whole != nullptr ? static_cast<double>(*whole) : std::get<double>(wanted);
   return found.is_number() && found.get<double>() == number;
@@ -55,18 +58,21 @@ struct ConfigJson::Record {
   std::vector<std::string> missing() const { return {missing_names.begin(), missing_names.end()}; }
 };
 
-ConfigJson::ConfigJson(std::shared_ptr<Record> record, const nlohmann::ordered_json* object, std::string path)
+ConfigJson::ConfigJson(std::shared_ptr<Record> record, const nlohmann::ordered_json* object,
+                       std::string path)
     : record_(std::move(record)), object_(object), path_(std::move(path)) {}
 
 ConfigJson ConfigJson::read(const std::string& folder) {
   const std::string path = (std::filesystem::path(folder) / "config.json").string();
-  auto record = std::make_shared<Record>(Record{read_json_text(path, config_suggestion), path, {}, {}});
+  auto record =
+      std::make_shared<Record>(Record{read_json_text(path, config_suggestion), path, {}, {}});
   const nlohmann::ordered_json* top = &record->text.object;
   return {std::move(record), top, ""};
 }
 
 ConfigJson ConfigJson::parse(const std::string& text, const std::string& source) {
-  auto record = std::make_shared<Record>(Record{parse_json_text(text, source, config_suggestion), source, {}, {}});
+  auto record = std::make_shared<Record>(
+      Record{parse_json_text(text, source, config_suggestion), source, {}, {}});
   const nlohmann::ordered_json* top = &record->text.object;
   return {std::move(record), top, ""};
 }
@@ -106,14 +112,16 @@ const nlohmann::ordered_json& ConfigJson::at(const std::string& key) const {
   return *value;
 }
 
-std::int64_t ConfigJson::integer(const std::string& key, std::optional<std::int64_t> fallback) const {
+std::int64_t ConfigJson::integer(const std::string& key,
+                                 std::optional<std::int64_t> fallback) const {
   if (find(key) == nullptr && fallback) return *fallback;
   const std::optional<std::int64_t> value = whole_number(at(key));
   if (!value) refuse_type(key, "a whole number");
   return *value;
 }
 
-std::int64_t ConfigJson::size(const std::string& key, std::optional<std::int64_t> fallback, std::int64_t most) const {
+std::int64_t ConfigJson::size(const std::string& key, std::optional<std::int64_t> fallback,
+                              std::int64_t most) const {
   const std::int64_t value = integer(key, fallback);
   if (value < 1 || value > most) refuse_type(key, fmt::format("a whole number from 1 to {}", most));
   return value;
@@ -144,7 +152,8 @@ std::vector<std::string> ConfigJson::texts(const std::string& key) const {
   const nlohmann::ordered_json* value = find(key);
   if (value == nullptr) return {};
   const auto is_text = [](const nlohmann::ordered_json& one) { return one.is_string(); };
-  if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_text)) refuse_type(key, "a list of texts");
+  if (!value->is_array() || !std::all_of(value->begin(), value->end(), is_text))
+    refuse_type(key, "a list of texts");
   return value->get<std::vector<std::string>>();
 }
 
@@ -187,7 +196,8 @@ ConfigJson ConfigJson::object(const std::string& key) const {
   return {record_, &value, path_ + key + "."};
 }
 
-void ConfigJson::only(const std::string& key, const ConfigValue& value, const std::string& reason) const {
+void ConfigJson::only(const std::string& key, const ConfigValue& value,
+                      const std::string& reason) const {
   const nlohmann::ordered_json* found = find(key);
   if (found == nullptr || equals(*found, value)) return;
   refuse(key, fmt::format("is {}", beginning_of(*found)), reason,
@@ -196,40 +206,48 @@ void ConfigJson::only(const std::string& key, const ConfigValue& value, const st
 
 std::string ConfigJson::place_of(const std::string& key) const {
   const auto member = object_->find(key);
-  const nlohmann::ordered_json* value = key.empty() || member == object_->end() ? object_ : &*member;
+  const nlohmann::ordered_json* value =
+      key.empty() || member == object_->end() ? object_ : &*member;
   const auto line = record_->text.lines.find(value);
-  return line == record_->text.lines.end() ? record_->source : fmt::format("{}:{}", record_->source, line->second);
+  return line == record_->text.lines.end() ? record_->source
+                                           : fmt::format("{}:{}", record_->source, line->second);
 }
 
-void ConfigJson::refuse(const std::string& key, const std::string& problem, const std::string& reason,
-                        const std::string& suggestion) const {
-  const std::string name = key.empty() && !path_.empty() ? path_.substr(0, path_.size() - 1) : path_ + key;
-  throw_bad_input(
-      {name.empty() ? place_of(key) : fmt::format("{}: {}", place_of(key), name), problem, reason, suggestion});
+void ConfigJson::refuse(const std::string& key, const std::string& problem,
+                        const std::string& reason, const std::string& suggestion) const {
+  const std::string name =
+      key.empty() && !path_.empty() ? path_.substr(0, path_.size() - 1) : path_ + key;
+  throw_bad_input({name.empty() ? place_of(key) : fmt::format("{}: {}", place_of(key), name),
+                   problem, reason, suggestion});
 }
 
 void ConfigJson::refuse_type(const std::string& key, const std::string& wanted) const {
   const auto member = object_->find(key);
   refuse(key, fmt::format("must be {}", wanted),
-         member == object_->end() ? "it is left out" : "it is " + beginning_of(*member), "correct the value");
+         member == object_->end() ? "it is left out" : "it is " + beginning_of(*member),
+         "correct the value");
 }
 
 /// Adds the keys that nobody asked for, as paths; `first_place`: file and line of the first.
-void ConfigJson::collect_unknown(const std::vector<std::string>& harmless, std::vector<std::string>& paths,
-                                 std::string& first_place) const {
+void ConfigJson::collect_unknown(const std::vector<std::string>& harmless,
+                                 std::vector<std::string>& paths, std::string& first_place) const {
   for (const auto& member : object_->items()) {
     const nlohmann::ordered_json& value = member.value();
-    if (value.is_null() || std::find(harmless.begin(), harmless.end(), member.key()) != harmless.end()) continue;
+    if (value.is_null() ||
+        std::find(harmless.begin(), harmless.end(), member.key()) != harmless.end())
+      continue;
     if (record_->asked.count(&value) == 0) {
       if (paths.empty()) first_place = place_of(member.key());
       paths.push_back(path_ + member.key());
     } else if (value.is_object()) {
-      ConfigJson(record_, &value, path_ + member.key() + ".").collect_unknown({}, paths, first_place);
+      ConfigJson(record_, &value, path_ + member.key() + ".")
+          .collect_unknown({}, paths, first_place);
     }
   }
 }
 
-/// The keys that nobody asked for and that change nothing. Another value of a neutral key is refused.
+/// The keys that nobody asked for and that change nothing. Another value of a neutral key is
+/// refused.
 std::vector<std::string> ConfigJson::passed_over(const std::vector<std::string>& harmless,
                                                  const std::vector<std::string>& ignored) const {
   const auto among = [](const std::vector<std::string>& keys, const std::string& key) {
@@ -238,10 +256,12 @@ std::vector<std::string> ConfigJson::passed_over(const std::vector<std::string>&
   std::vector<std::string> passed;
   for (const auto& member : object_->items()) {
     const std::string& key = member.key();
-    if (member.value().is_null() || among(harmless, key) || record_->asked.count(&member.value()) != 0) continue;
+    if (member.value().is_null() || among(harmless, key) ||
+        record_->asked.count(&member.value()) != 0)
+      continue;
     const auto& neutral = neutral_config_keys();
-    const auto known =
-        std::find_if(neutral.begin(), neutral.end(), [&](const NeutralKey& one) { return one.key == key; });
+    const auto known = std::find_if(neutral.begin(), neutral.end(),
+                                    [&](const NeutralKey& one) { return one.key == key; });
     if (known == neutral.end() && !among(ignored, key)) continue;
     if (!among(ignored, key) && !known->value.empty() &&
         member.value() != nlohmann::ordered_json::parse(known->value)) {
@@ -253,7 +273,8 @@ std::vector<std::string> ConfigJson::passed_over(const std::vector<std::string>&
   return passed;
 }
 
-void ConfigJson::finish(const std::vector<std::string>& also_harmless, const std::vector<std::string>& ignored) const {
+void ConfigJson::finish(const std::vector<std::string>& also_harmless,
+                        const std::vector<std::string>& ignored) const {
   std::vector<std::string> harmless = also_harmless;
   for (const HarmlessKey& known : harmless_config_keys()) harmless.push_back(known.key);
   const std::vector<std::string> passed = passed_over(harmless, ignored);
@@ -263,17 +284,18 @@ void ConfigJson::finish(const std::vector<std::string>& also_harmless, const std
   collect_unknown(harmless, paths, place);
   if (paths.empty()) {
     if (!passed.empty()) {
-      log_notice_once(fmt::format("{}: {} {} nothing here: passed over", record_->source, join(passed),
-                                  passed.size() == 1 ? "changes" : "change"));
+      log_notice_once(fmt::format("{}: {} {} nothing here: passed over", record_->source,
+                                  join(passed), passed.size() == 1 ? "changes" : "change"));
     }
     return;
   }
   const std::string first = paths.front();
   paths.erase(paths.begin());
-  throw_bad_input(
-      {fmt::format("{}: {}", place, first), "is not known",
-       "the key may change what the model computes" + (paths.empty() ? "" : "; not known either: " + join(paths)),
-       did_you_mean(first, record_->missing(), "choose a model without it, or remove it if it has no effect")});
+  throw_bad_input({fmt::format("{}: {}", place, first), "is not known",
+                   "the key may change what the model computes" +
+                       (paths.empty() ? "" : "; not known either: " + join(paths)),
+                   did_you_mean(first, record_->missing(),
+                                "choose a model without it, or remove it if it has no effect")});
 }
 
 }  // namespace pptrain

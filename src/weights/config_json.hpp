@@ -14,12 +14,14 @@ namespace pptrain {
 /// A value that a key of `config.json` may be held to.
 using ConfigValue = std::variant<bool, std::int64_t, double, std::string>;
 
-/// The `config.json` of a model, or an object in it: typed access by key, which notes every key that is asked for.
-/// `finish` refuses what nobody asked for, so that no key that changes the numbers is passed over.
+/// The `config.json` of a model, or an object in it: typed access by key, which notes every key
+/// that is asked for. `finish` refuses what nobody asked for, so that no key that changes the
+/// numbers is passed over.
 ///
-/// `null` is what transformers writes for "not set": getters take it as a key that is left out; `is_null` tells the two
-/// apart where a family's default differs from "none". Getters without a fallback refuse a key that is left out. All
-/// that is refused throws `Error` (exit code 2) with file, line, key, reason and what to do.
+/// `null` is what transformers writes for "not set": getters take it as a key that is left out;
+/// `is_null` tells the two apart where a family's default differs from "none". Getters without a
+/// fallback refuse a key that is left out. All that is refused throws `Error` (exit code 2) with
+/// file, line, key, reason and what to do.
 ///
 /// Copies are cheap and note keys together; a copy may outlive the original.
 class ConfigJson {
@@ -38,7 +40,8 @@ class ConfigJson {
   bool is_null(const std::string& key) const;
 
   /// A whole number.
-  std::int64_t integer(const std::string& key, std::optional<std::int64_t> fallback = std::nullopt) const;
+  std::int64_t integer(const std::string& key,
+                       std::optional<std::int64_t> fallback = std::nullopt) const;
   /// A whole number from 1 to `most`: a dimension or a count.
   std::int64_t size(const std::string& key, std::optional<std::int64_t> fallback = std::nullopt,
                     std::int64_t most = std::numeric_limits<std::int32_t>::max()) const;
@@ -47,7 +50,8 @@ class ConfigJson {
   /// True or false; `fallback` where the key is left out.
   bool boolean(const std::string& key, std::optional<bool> fallback = std::nullopt) const;
   /// A string; `fallback` where the key is left out.
-  std::string text(const std::string& key, std::optional<std::string> fallback = std::nullopt) const;
+  std::string text(const std::string& key,
+                   std::optional<std::string> fallback = std::nullopt) const;
   /// A list of texts, as `layer_types`; none where the key is left out.
   std::vector<std::string> texts(const std::string& key) const;
   /// A list of whole numbers, as `mlp_only_layers`; none where the key is left out.
@@ -59,22 +63,24 @@ class ConfigJson {
   /// An object in this one, whose keys are noted too; it must be there.
   ConfigJson object(const std::string& key) const;
 
-  /// Refuses any other value of a key than this one, where it is there: `reason` says why. Whole numbers and others are
-  /// compared as numbers.
+  /// Refuses any other value of a key than this one, where it is there: `reason` says why. Whole
+  /// numbers and others are compared as numbers.
   void only(const std::string& key, const ConfigValue& value, const std::string& reason) const;
 
   /// Refuses the value of a key, or of the whole object where `key` is "".
-  [[noreturn]] void refuse(const std::string& key, const std::string& problem, const std::string& reason,
-                           const std::string& suggestion) const;
+  [[noreturn]] void refuse(const std::string& key, const std::string& problem,
+                           const std::string& reason, const std::string& suggestion) const;
 
-  /// Refuses the keys that nobody asked for, here and in objects that were asked for, but those that are `null`, those
-  /// of `harmless_config_keys` at the top, and these. Those of `ignored`, which change nothing whatever they are, and
-  /// of `neutral_config_keys` pass with a notice.
-  void finish(const std::vector<std::string>& also_harmless = {}, const std::vector<std::string>& ignored = {}) const;
+  /// Refuses the keys that nobody asked for, here and in objects that were asked for, but those
+  /// that are `null`, those of `harmless_config_keys` at the top, and these. Those of `ignored`,
+  /// which change nothing whatever they are, and of `neutral_config_keys` pass with a notice.
+  void finish(const std::vector<std::string>& also_harmless = {},
+              const std::vector<std::string>& ignored = {}) const;
 
  private:
   struct Record;
-  ConfigJson(std::shared_ptr<Record> record, const nlohmann::ordered_json* object, std::string path);
+  ConfigJson(std::shared_ptr<Record> record, const nlohmann::ordered_json* object,
+             std::string path);
 
   const nlohmann::ordered_json* find(const std::string& key) const;
   const nlohmann::ordered_json& at(const std::string& key) const;
@@ -99,14 +105,16 @@ struct HarmlessKey {
 /// Keys that no family needs to ask for.
 const std::vector<HarmlessKey>& harmless_config_keys();
 
-/// A key that changes nothing with one value, where no family asks for it; with another one it might.
+/// A key that changes nothing with one value, where no family asks for it; with another one it
+/// might.
 struct NeutralKey {
   std::string key;
   std::string value;  ///< as JSON; "": any
   std::string reason;
 };
 
-/// Keys that published files have beside those that transformers reads, or that it writes and no family here has.
+/// Keys that published files have beside those that transformers reads, or that it writes and no
+/// family here has.
 const std::vector<NeutralKey>& neutral_config_keys();
 
 }  // namespace pptrain

@@ -6,7 +6,8 @@ namespace {
 constexpr const char* about_files = "says by what and how the files were written";
 constexpr const char* about_start = "draws initial weights: those of the file are taken";
 constexpr const char* about_generation = "is for generating text";
-constexpr const char* about_tokens = "names a token: data come as numbers, and all of them are trained on alike";
+constexpr const char* about_tokens =
+    "names a token: data come as numbers, and all of them are trained on alike";
 constexpr const char* about_execution = "chooses how transformers computes, not what";
 constexpr const char* about_heads = "is for heads of other tasks";
 constexpr const char* no_reader = "no class of transformers reads it";
@@ -14,14 +15,15 @@ constexpr const char* about_results = "chooses what transformers returns";
 
 }  // namespace
 
-// Dropout, quantization, code of its own (auto_map) and all that shapes the network are not here: families ask for such
-// keys, or the file is refused.
+// Dropout, quantization, code of its own (auto_map) and all that shapes the network are not here:
+// families ask for such keys, or the file is refused.
 const std::vector<HarmlessKey>& harmless_config_keys() {
   static const std::vector<HarmlessKey> keys = {
       {"_commit_hash", about_files},
       {"_name_or_path", about_files},
       {"name_or_path", about_files},
-      {"architectures", "names a class of transformers: model_type and the tensors of the file say more"},
+      {"architectures",
+       "names a class of transformers: model_type and the tensors of the file say more"},
       {"dtype", about_files},
       {"model_type", "is asked for first"},
       {"tokenizer_class", about_files},

@@ -25,19 +25,23 @@ bool HeaderEvents::number_unsigned(number_unsigned_t value) {
   std::vector<std::int64_t>& numbers = inside_ == Inside::shape ? stored_.tensor.shape : offsets_;
   if (numbers.size() == (inside_ == Inside::shape ? max_dimensions : 2)) {
     refuse(fmt::format("\"{}\" has more than {} numbers", key_, numbers.size()),
-           inside_ == Inside::shape ? "no tensor has so many dimensions" : "begin and end are expected");
+           inside_ == Inside::shape ? "no tensor has so many dimensions"
+                                    : "begin and end are expected");
   }
   numbers.push_back(static_cast<std::int64_t>(value));
   return true;
 }
 
-bool HeaderEvents::number_float(number_float_t /*value*/, const string_t& text) { unexpected(text); }
+bool HeaderEvents::number_float(number_float_t /*value*/, const string_t& text) {
+  unexpected(text);
+}
 
 bool HeaderEvents::string(string_t& value) {
   if (inside_ == Inside::metadata) return true;
   if (inside_ != Inside::tensor || key_ != "dtype") unexpected("text");
   const std::optional<WeightType> type = weight_type(value);
-  if (!type) refuse(fmt::format("has the unknown dtype \"{}\"", value), "its elements cannot be told apart");
+  if (!type)
+    refuse(fmt::format("has the unknown dtype \"{}\"", value), "its elements cannot be told apart");
   stored_.tensor.type = *type;
   return true;
 }
@@ -70,7 +74,8 @@ bool HeaderEvents::key(string_t& name) {
 
 void HeaderEvents::begin_tensor_key(const std::string& name) {
   if (name != "dtype" && name != "shape" && name != "data_offsets") {
-    refuse(fmt::format("has the unknown key \"{}\"", name), "dtype, shape and data_offsets are known");
+    refuse(fmt::format("has the unknown key \"{}\"", name),
+           "dtype, shape and data_offsets are known");
   }
   if (std::find(seen_.begin(), seen_.end(), name) != seen_.end()) {
     refuse(fmt::format("has the key \"{}\" twice", name), "one of them must be wrong");
@@ -90,7 +95,8 @@ void HeaderEvents::end_tensor() {
       refuse(fmt::format("has no \"{}\"", needed), "its elements cannot be found without");
     }
   }
-  if (offsets_.size() != 2) refuse("has \"data_offsets\" of another length than 2", "begin and end are expected");
+  if (offsets_.size() != 2)
+    refuse("has \"data_offsets\" of another length than 2", "begin and end are expected");
   stored_.bytes = {offsets_[0], offsets_[1]};
   tensors_.push_back(std::move(stored_));
   name_.clear();
@@ -114,13 +120,16 @@ bool HeaderEvents::parse_error(std::size_t position, const std::string& /*token*
 
 void HeaderEvents::unexpected(const std::string& value) const {
   if (inside_ == Inside::nothing || key_.empty()) {
-    refuse(fmt::format("the header has {} where an object is expected", value), "it names the tensors");
+    refuse(fmt::format("the header has {} where an object is expected", value),
+           "it names the tensors");
   }
-  refuse(fmt::format("\"{}\" has {} in the header", key_, value), "a tensor is described otherwise");
+  refuse(fmt::format("\"{}\" has {} in the header", key_, value),
+         "a tensor is described otherwise");
 }
 
 void HeaderEvents::refuse(const std::string& problem, const std::string& reason) const {
-  throw_bad_input({name_.empty() ? path_ : fmt::format("{}: tensor \"{}\"", path_, name_), problem, reason,
+  throw_bad_input({name_.empty() ? path_ : fmt::format("{}: tensor \"{}\"", path_, name_), problem,
+                   reason,
                    "the file is damaged or is no safetensors file: fetch or write it again"});
 }
 

@@ -8,9 +8,10 @@
 
 namespace pptrain {
 
-/// Takes the header of a safetensors file as the JSON parser comes through it, so that a header of any depth and size
-/// costs no more than its tensors. `StoredTensor::bytes` are those of the data behind the header. Refuses, by `Error`
-/// with exit code 2, all that is no header; sizes and places are not compared with anything here.
+/// Takes the header of a safetensors file as the JSON parser comes through it, so that a header of
+/// any depth and size costs no more than its tensors. `StoredTensor::bytes` are those of the data
+/// behind the header. Refuses, by `Error` with exit code 2, all that is no header; sizes and places
+/// are not compared with anything here.
 class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit HeaderEvents(std::string path) : path_(std::move(path)) {}
@@ -30,7 +31,8 @@ class HeaderEvents : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override;
   bool start_array(std::size_t size) override;
   bool end_array() override;
-  bool parse_error(std::size_t position, const std::string& token, const nlohmann::detail::exception& error) override;
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception& error) override;
 
  private:
   /// What encloses the next event.

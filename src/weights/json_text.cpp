@@ -18,7 +18,8 @@ using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::size_t max_text_bytes = 100'000'000;
 
-/// Characters of a text that count the lines that the parser has come through, which the library does not tell.
+/// Characters of a text that count the lines that the parser has come through, which the library
+/// does not tell.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -46,8 +47,8 @@ class CountingIterator {
   std::int64_t* line_;
 };
 
-/// Follows the parser: notes the line of each key in the order of the text, and refuses keys that come twice, of which
-/// the library would keep one, and too many of them.
+/// Follows the parser: notes the line of each key in the order of the text, and refuses keys that
+/// come twice, of which the library would keep one, and too many of them.
 class KeyEvents {
  public:
   KeyEvents(const std::string& source, const std::int64_t& line, const std::string& suggestion)
@@ -83,7 +84,8 @@ class KeyEvents {
 };
 
 /// Gives the values behind keys their lines, in the order of the text.
-void assign_lines(const OrderedJson& value, std::vector<std::int64_t>::const_iterator& line, JsonText& text) {
+void assign_lines(const OrderedJson& value, std::vector<std::int64_t>::const_iterator& line,
+                  JsonText& text) {
   if (value.is_array()) {
     for (const OrderedJson& element : value) assign_lines(element, line, text);
   }
@@ -96,7 +98,8 @@ void assign_lines(const OrderedJson& value, std::vector<std::int64_t>::const_ite
 
 }  // namespace
 
-JsonText parse_json_text(const std::string& text, const std::string& source, const std::string& suggestion) {
+JsonText parse_json_text(const std::string& text, const std::string& source,
+                         const std::string& suggestion) {
   if (text.size() > max_text_bytes) {
     throw_bad_input({source, fmt::format("has {} bytes", text.size()),
                      fmt::format("{} are the limit for such a file", max_text_bytes), suggestion});
@@ -106,13 +109,15 @@ JsonText parse_json_text(const std::string& text, const std::string& source, con
   KeyEvents events(source, line, suggestion);
   JsonText result;
   try {
-    result.object = OrderedJson::parse(
-        CountingIterator(text.data(), &line), CountingIterator(text.data() + text.size(), &line),
-        [&](int /*depth*/, OrderedJson::parse_event_t event, OrderedJson& parsed) { return events(event, parsed); });
+    result.object = OrderedJson::parse(CountingIterator(text.data(), &line),
+                                       CountingIterator(text.data() + text.size(), &line),
+                                       [&](int /*depth*/, OrderedJson::parse_event_t event,
+                                           OrderedJson& parsed) { return events(event, parsed); });
   } catch (const OrderedJson::exception& error) {
     throw_bad_input({events.place(), "is no JSON", json_reason(error.what()), suggestion});
   }
-  if (!result.object.is_object()) throw_bad_input({source, "holds no JSON object", "keys are expected", suggestion});
+  if (!result.object.is_object())
+    throw_bad_input({source, "holds no JSON object", "keys are expected", suggestion});
   auto next = events.lines().begin();
   assign_lines(result.object, next, result);
   return result;
@@ -120,7 +125,8 @@ JsonText parse_json_text(const std::string& text, const std::string& source, con
 
 JsonText read_json_text(const std::string& path, const std::string& suggestion) {
   const MappedFile file(path, "");
-  return parse_json_text({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()}, path, suggestion);
+  return parse_json_text({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()},
+                         path, suggestion);
 }
 
 }  // namespace pptrain

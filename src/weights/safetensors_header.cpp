@@ -17,13 +17,15 @@ namespace {
 constexpr std::size_t length_bytes = 8;
 constexpr const char* again = "fetch or write the file again";
 
-[[noreturn]] void refuse_file(const std::string& path, const std::string& problem, const std::string& reason) {
+[[noreturn]] void refuse_file(const std::string& path, const std::string& problem,
+                              const std::string& reason) {
   throw_bad_input({path, problem, reason, again});
 }
 
-[[noreturn]] void refuse_tensor(const std::string& path, const StoredTensor& stored, const std::string& problem,
-                                const std::string& reason) {
-  throw_bad_input({fmt::format("{}: tensor \"{}\"", path, stored.tensor.name), problem, reason, again});
+[[noreturn]] void refuse_tensor(const std::string& path, const StoredTensor& stored,
+                                const std::string& problem, const std::string& reason) {
+  throw_bad_input(
+      {fmt::format("{}: tensor \"{}\"", path, stored.tensor.name), problem, reason, again});
 }
 
 std::string shape_text(const WeightTensor& tensor) {
@@ -35,19 +37,22 @@ std::string shape_text(const WeightTensor& tensor) {
 /// The text of the header.
 std::string_view header_text(std::span<const std::byte> file, const std::string& path) {
   if (file.size() < length_bytes) {
-    refuse_file(path, "is no safetensors file", fmt::format("it has {} bytes, the format begins with 8", file.size()));
+    refuse_file(path, "is no safetensors file",
+                fmt::format("it has {} bytes, the format begins with 8", file.size()));
   }
   std::uint64_t length = 0;
   std::memcpy(&length, file.data(), length_bytes);
   if (length > static_cast<std::uint64_t>(max_header_bytes)) {
-    refuse_file(
-        path, "is no safetensors file",
-        fmt::format("its first 8 bytes promise a header of {} bytes, and {} are the limit", length, max_header_bytes));
+    refuse_file(path, "is no safetensors file",
+                fmt::format("its first 8 bytes promise a header of {} bytes, and {} are the limit",
+                            length, max_header_bytes));
   }
   if (length > file.size() - length_bytes) {
-    refuse_file(path, "is cut short", fmt::format("its header has {} bytes, and the file {}", length, file.size()));
+    refuse_file(path, "is cut short",
+                fmt::format("its header has {} bytes, and the file {}", length, file.size()));
   }
-  return {reinterpret_cast<const char*>(file.data()) + length_bytes, static_cast<std::size_t>(length)};
+  return {reinterpret_cast<const char*>(file.data()) + length_bytes,
+          static_cast<std::size_t>(length)};
 }
 
 void check_names(const std::vector<StoredTensor>& tensors, const std::string& path) {
@@ -64,31 +69,39 @@ void check_size(const StoredTensor& stored, const std::string& path) {
   std::int64_t bits = bits_of(tensor.type);
   for (const std::int64_t extent : tensor.shape) {
     if (__builtin_mul_overflow(bits, extent, &bits)) {
-      refuse_tensor(path, stored, fmt::format("has the shape [{}]", shape_text(tensor)), "its size overflows 64 bits");
+      refuse_tensor(path, stored, fmt::format("has the shape [{}]", shape_text(tensor)),
+                    "its size overflows 64 bits");
     }
   }
   if (bits % 8 != 0) {
-    refuse_tensor(path, stored, fmt::format("has {} bits", bits), "its elements do not fill whole bytes");
+    refuse_tensor(path, stored, fmt::format("has {} bits", bits),
+                  "its elements do not fill whole bytes");
   }
   if (bits / 8 != stored.bytes.size()) {
     refuse_tensor(path, stored, fmt::format("lies on {} bytes", stored.bytes.size()),
-                  fmt::format("{} of the shape [{}] takes {}", name_of(tensor.type), shape_text(tensor), bits / 8));
+                  fmt::format("{} of the shape [{}] takes {}", name_of(tensor.type),
+                              shape_text(tensor), bits / 8));
   }
 }
 
 /// Holds the tensors, in order, to `data_bytes` bytes.
-void check_places(const std::vector<StoredTensor>& tensors, std::int64_t data_bytes, const std::string& path) {
+void check_places(const std::vector<StoredTensor>& tensors, std::int64_t data_bytes,
+                  const std::string& path) {
   std::int64_t end = 0;
   for (const StoredTensor& stored : tensors) {
     const Interval bytes = stored.bytes;
-    const std::string place = fmt::format("lies at bytes {} to {} behind the header", bytes.begin, bytes.end);
+    const std::string place =
+        fmt::format("lies at bytes {} to {} behind the header", bytes.begin, bytes.end);
     if (bytes.end < bytes.begin) refuse_tensor(path, stored, place, "it ends before it begins");
     if (bytes.end > data_bytes) {
-      refuse_tensor(path, stored, place, fmt::format("the file has {} there: is it cut short?", data_bytes));
+      refuse_tensor(path, stored, place,
+                    fmt::format("the file has {} there: is it cut short?", data_bytes));
     }
     check_size(stored, path);
-    if (bytes.begin < end) refuse_tensor(path, stored, place, fmt::format("another tensor takes those before {}", end));
-    if (bytes.begin > end) refuse_tensor(path, stored, place, fmt::format("no tensor has those from {} on", end));
+    if (bytes.begin < end)
+      refuse_tensor(path, stored, place, fmt::format("another tensor takes those before {}", end));
+    if (bytes.begin > end)
+      refuse_tensor(path, stored, place, fmt::format("no tensor has those from {} on", end));
     end = bytes.end;
   }
   if (end < data_bytes) {
@@ -99,7 +112,8 @@ void check_places(const std::vector<StoredTensor>& tensors, std::int64_t data_by
 
 }  // namespace
 
-std::vector<StoredTensor> read_safetensors_header(std::span<const std::byte> file, const std::string& path) {
+std::vector<StoredTensor> read_safetensors_header(std::span<const std::byte> file,
+                                                  const std::string& path) {
   const std::string_view text = header_text(file, path);
   HeaderEvents events(path);
   nlohmann::json::sax_parse(text.begin(), text.end(), &events);
@@ -109,7 +123,8 @@ std::vector<StoredTensor> read_safetensors_header(std::span<const std::byte> fil
   const auto data_begin = static_cast<std::int64_t>(length_bytes + text.size());
   check_names(tensors, path);
   check_places(tensors, static_cast<std::int64_t>(file.size()) - data_begin, path);
-  for (StoredTensor& stored : tensors) stored.bytes = {stored.bytes.begin + data_begin, stored.bytes.end + data_begin};
+  for (StoredTensor& stored : tensors)
+    stored.bytes = {stored.bytes.begin + data_begin, stored.bytes.end + data_begin};
   return tensors;
 }
 

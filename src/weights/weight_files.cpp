@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 [[noreturn]] void refuse_folder(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
-    throw_bad_input({folder.string(), "is no folder with weights", "a folder with model.safetensors is expected",
+    throw_bad_input({folder.string(), "is no folder with weights",
+                     "a folder with model.safetensors is expected",
                      "name the folder, not a file in it"});
   }
   for (const char* other : {"pytorch_model.bin", "pytorch_model.bin.index.json"}) {
@@ -58,12 +59,13 @@ void WeightFiles::open_indexed() {
   std::error_code ignored;
   if (names.count(single_weight_file) == 0 && fs::exists(folder / single_weight_file, ignored)) {
     throw_bad_input({folder_, fmt::format("holds {} and {}", single_weight_file, weight_index_file),
-                     "the index does not name that file, so they are two sets of weights", "remove one of them"});
+                     "the index does not name that file, so they are two sets of weights",
+                     "remove one of them"});
   }
   for (const std::string& name : names) {
     if (!fs::exists(folder / name, ignored)) {
-      throw_bad_input({index, fmt::format("names {}, which is not there", name), "a part of the weights is missing",
-                       "fetch or copy the whole folder"});
+      throw_bad_input({index, fmt::format("names {}, which is not there", name),
+                       "a part of the weights is missing", "fetch or copy the whole folder"});
     }
     add_file((folder / name).string());
   }
@@ -78,7 +80,8 @@ void WeightFiles::add_file(const std::string& path) {
         places_.try_emplace(name, Place{tensors_.size(), files_.size() - 1, stored.bytes.begin});
     if (!is_new) {
       throw_bad_input({fmt::format("{}: tensor \"{}\"", path, name), "is in two files",
-                       files_[place->second.file].path() + " has it too", "fetch or write the files again"});
+                       files_[place->second.file].path() + " has it too",
+                       "fetch or write the files again"});
     }
     tensors_.push_back(std::move(stored.tensor));
   }
@@ -90,14 +93,15 @@ void WeightFiles::check_index(const std::map<std::string, std::string>& file_by_
   for (const auto& [name, file] : file_by_name) {
     const auto place = places_.find(name);
     if (place == places_.end() || fs::path(files_[place->second.file].path()).filename() != file) {
-      throw_bad_input({fmt::format("{}: tensor \"{}\"", index, name), fmt::format("is not in {}", file),
-                       "the index says that it is there", again});
+      throw_bad_input({fmt::format("{}: tensor \"{}\"", index, name),
+                       fmt::format("is not in {}", file), "the index says that it is there",
+                       again});
     }
   }
   for (const WeightTensor& tensor : tensors_) {
     if (file_by_name.count(tensor.name) == 1) continue;
-    throw_bad_input({fmt::format("{}: tensor \"{}\"", file_of(tensor.name), tensor.name), "is not in the index",
-                     index + " names all others", again});
+    throw_bad_input({fmt::format("{}: tensor \"{}\"", file_of(tensor.name), tensor.name),
+                     "is not in the index", index + " names all others", again});
   }
 }
 
@@ -113,23 +117,31 @@ const WeightFiles::Place& WeightFiles::place_of(const std::string& name) const {
   std::vector<std::string> names;
   for (const WeightTensor& tensor : tensors_) names.push_back(tensor.name);
   const std::string nearest = nearest_name(name, names);
-  throw_bad_input({fmt::format("{}: tensor \"{}\"", folder_, name), "is not there", "the model has this parameter",
-                   nearest.empty()
-                       ? "give the weights of a model of the same kind"
-                       : fmt::format("the nearest name is \"{}\": are these the weights of this model?", nearest)});
+  throw_bad_input(
+      {fmt::format("{}: tensor \"{}\"", folder_, name), "is not there",
+       "the model has this parameter",
+       nearest.empty()
+           ? "give the weights of a model of the same kind"
+           : fmt::format("the nearest name is \"{}\": are these the weights of this model?",
+                         nearest)});
 }
 
-const WeightTensor& WeightFiles::tensor(const std::string& name) const { return tensors_[place_of(name).tensor]; }
+const WeightTensor& WeightFiles::tensor(const std::string& name) const {
+  return tensors_[place_of(name).tensor];
+}
 
-const std::string& WeightFiles::file_of(const std::string& name) const { return files_[place_of(name).file].path(); }
+const std::string& WeightFiles::file_of(const std::string& name) const {
+  return files_[place_of(name).file].path();
+}
 
 std::int64_t WeightFiles::count(const std::string& name) const {
   const Place& place = place_of(name);
   const WeightTensor& found = tensors_[place.tensor];
   if (!is_count(found.type) || num_elements(found) != 1) {
-    throw_bad_input({fmt::format("{}: tensor \"{}\"", file_of(name), name),
-                     fmt::format("has {} elements of the type {}", num_elements(found), name_of(found.type)),
-                     "it is one whole number (I64)", "use the weights of another export"});
+    throw_bad_input(
+        {fmt::format("{}: tensor \"{}\"", file_of(name), name),
+         fmt::format("has {} elements of the type {}", num_elements(found), name_of(found.type)),
+         "it is one whole number (I64)", "use the weights of another export"});
   }
   return read_count(files_[place.file].bytes().data() + place.begin);
 }
@@ -139,13 +151,16 @@ void WeightFiles::read(const std::string& name, Interval elements, float* out) c
   const WeightTensor& found = tensors_[place.tensor];
   if (!is_convertible(found.type)) {
     throw_bad_input({fmt::format("{}: tensor \"{}\"", file_of(name), name),
-                     fmt::format("has the type {}", name_of(found.type)), "weights are read from F32, BF16 and F16",
+                     fmt::format("has the type {}", name_of(found.type)),
+                     "weights are read from F32, BF16 and F16",
                      "convert the tensor to one of these"});
   }
-  PPTRAIN_ASSERT(0 <= elements.begin && elements.begin <= elements.end && elements.end <= num_elements(found),
-                 "[{}, {}) of {}", elements.begin, elements.end, name);
+  PPTRAIN_ASSERT(
+      0 <= elements.begin && elements.begin <= elements.end && elements.end <= num_elements(found),
+      "[{}, {}) of {}", elements.begin, elements.end, name);
   const std::int64_t element_bytes = bits_of(found.type) / 8;
-  const std::byte* stored = files_[place.file].bytes().data() + place.begin + elements.begin * element_bytes;
+  const std::byte* stored =
+      files_[place.file].bytes().data() + place.begin + elements.begin * element_bytes;
   widen(found.type, stored, {out, static_cast<std::size_t>(elements.size())});
 }
 

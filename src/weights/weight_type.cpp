@@ -13,7 +13,8 @@
 namespace pptrain {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian and read as they are");
+static_assert(std::endian::native == std::endian::little,
+              "safetensors files are little-endian and read as they are");
 
 struct StoredType {
   WeightType type;
@@ -47,13 +48,14 @@ constexpr std::array stored_types = {
 };
 
 const StoredType& stored_type(WeightType type) {
-  const auto found =
-      std::find_if(stored_types.begin(), stored_types.end(), [&](const StoredType& one) { return one.type == type; });
+  const auto found = std::find_if(stored_types.begin(), stored_types.end(),
+                                  [&](const StoredType& one) { return one.type == type; });
   PPTRAIN_ASSERT(found != stored_types.end(), "type {}", static_cast<int>(type));
   return *found;
 }
 
-/// Elements that are converted at a time: by way of a buffer, since those in a file may be unaligned.
+/// Elements that are converted at a time: by way of a buffer, since those in a file may be
+/// unaligned.
 constexpr std::size_t block = 1024;
 
 template <class Widen>
@@ -62,7 +64,8 @@ void widen_blocks(const std::byte* stored, std::span<float> out, const Widen& wi
   for (std::size_t begin = 0; begin < out.size(); begin += block) {
     const std::size_t count = std::min(block, out.size() - begin);
     std::memcpy(bits.data(), stored + 2 * begin, 2 * count);
-    std::transform(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(count), out.begin() + begin, widen_one);
+    std::transform(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(count),
+                   out.begin() + begin, widen_one);
   }
 }
 
@@ -70,7 +73,8 @@ template <class Round>
 void narrow_blocks(std::span<const float> values, std::byte* stored, const Round& round) {
   std::array<std::uint16_t, block> bits;
   for (std::size_t begin = 0; begin < values.size(); begin += block) {
-    const std::span<const float> part = values.subspan(begin, std::min(block, values.size() - begin));
+    const std::span<const float> part =
+        values.subspan(begin, std::min(block, values.size() - begin));
     std::transform(part.begin(), part.end(), bits.begin(), round);
     std::memcpy(stored + 2 * begin, bits.data(), 2 * part.size());
   }
@@ -106,8 +110,9 @@ void widen(WeightType type, const std::byte* stored, std::span<float> out) {
   if (type == WeightType::f32) {
     if (!out.empty()) std::memcpy(out.data(), stored, out.size_bytes());
   } else if (type == WeightType::bf16) {
-    widen_blocks(stored, out,
-                 [](std::uint16_t bits) { return bits_as<float>(static_cast<std::uint32_t>(bits) << 16); });
+    widen_blocks(stored, out, [](std::uint16_t bits) {
+      return bits_as<float>(static_cast<std::uint32_t>(bits) << 16);
+    });
   } else {
     widen_blocks(stored, out, [](std::uint16_t bits) { return Half::widen(bits); });
   }

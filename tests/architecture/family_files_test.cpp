@@ -1,5 +1,5 @@
-// Holds families of models to what CONTRIBUTING.md says of their price: a file of their own and few others that name
-// them.
+// Holds families of models to what CONTRIBUTING.md says of their price: a file of their own and few
+// others that name them.
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
@@ -28,12 +28,14 @@ std::string content_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-/// "_opt_shape_" for OptShape, opt_shape and "opt-shape": so that families are found however they are written.
+/// "_opt_shape_" for OptShape, opt_shape and "opt-shape": so that families are found however they
+/// are written.
 std::string spelled(const std::string& word) {
   std::string text = "_";
   for (std::size_t i = 0; i < word.size(); ++i) {
     const auto c = static_cast<unsigned char>(word[i]);
-    if (i > 0 && std::isupper(c) != 0 && std::isupper(static_cast<unsigned char>(word[i - 1])) == 0) text += '_';
+    if (i > 0 && std::isupper(c) != 0 && std::isupper(static_cast<unsigned char>(word[i - 1])) == 0)
+      text += '_';
     text += std::isalnum(c) != 0 ? static_cast<char>(std::tolower(c)) : '_';
   }
   return text + '_';
@@ -41,11 +43,13 @@ std::string spelled(const std::string& word) {
 
 /// Identifiers of a file, and texts without blanks, which are no prose. Comments do not count.
 std::set<std::string> words_of(const fs::path& file) {
-  const bool is_code = file.extension() == ".cpp" || file.extension() == ".hpp" || file.extension() == ".cu";
+  const bool is_code =
+      file.extension() == ".cpp" || file.extension() == ".hpp" || file.extension() == ".cu";
   static const std::regex code_comment(R"(//[^\n]*)");
   static const std::regex script_comment(R"((^|\n)\s*#[^\n]*)");
   static const std::regex word(R"re("([^"\\\n]|\\.)*"|\w+)re");
-  const std::string text = std::regex_replace(content_of(file), is_code ? code_comment : script_comment, "\n");
+  const std::string text =
+      std::regex_replace(content_of(file), is_code ? code_comment : script_comment, "\n");
   std::set<std::string> words;
   for (std::sregex_iterator at(text.begin(), text.end(), word), end; at != end; ++at) {
     if (at->str().find(' ') == std::string::npos) words.insert(at->str());
@@ -53,7 +57,8 @@ std::set<std::string> words_of(const fs::path& file) {
   return words;
 }
 
-/// Whatever belongs to the program and its build, from the root of the source; not what Python has compiled beside it.
+/// Whatever belongs to the program and its build, from the root of the source; not what Python has
+/// compiled beside it.
 std::vector<std::string> program_files() {
   const fs::path root = pptrain::source_file("");
   std::vector<std::string> files = {"CMakeLists.txt", "CMakePresets.json", "bootstrap.sh"};
@@ -71,7 +76,8 @@ std::vector<std::string> families_in(const std::string& text) {
   static const std::regex builder(
       R"(\nModel build_((?!family\b)\w+)\(const ConfigJson& config, const FamilyOptions& options\) \{)");
   std::vector<std::string> types;
-  for (std::sregex_iterator at(text.begin(), text.end(), builder), end; at != end; ++at) types.push_back((*at)[1]);
+  for (std::sregex_iterator at(text.begin(), text.end(), builder), end; at != end; ++at)
+    types.push_back((*at)[1]);
   return types;
 }
 
@@ -91,10 +97,12 @@ bool names_family(std::string word, const std::string& type, const std::set<std:
 TEST_CASE("a family of models is named in few files") {
   std::map<std::string, std::set<std::string>> words;
   // What families share has the name of the first that took it, as LlamaShape.
-  const std::set<std::string> shared = words_of(pptrain::source_file(families_folder + "config_keys.hpp"));
+  const std::set<std::string> shared =
+      words_of(pptrain::source_file(families_folder + "config_keys.hpp"));
   for (const std::string& file : program_files()) {
-    // Papers' models and steps of tokenizers have names of their own, some of which are those of a family, and recipes
-    // for packages name folders and features ("/opt"). The file that users take to their GPUs runs without the program.
+    // Papers' models and steps of tokenizers have names of their own, some of which are those of a
+    // family, and recipes for packages name folders and features ("/opt"). The file that users take
+    // to their GPUs runs without the program.
     const auto below = [&file](const char* folder) { return file.starts_with(folder); };
     if (below("src/config/published_models") || below("src/text/") || below("cmake/packaging/") ||
         below("apps/profile_torch/"))

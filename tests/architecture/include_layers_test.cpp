@@ -1,4 +1,5 @@
-// Holds the includes of the whole tree to the tables of docs/architecture.md: layers, and rooms of the large folders.
+// Holds the includes of the whole tree to the tables of docs/architecture.md: layers, and rooms of
+// the large folders.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -29,25 +30,27 @@ const std::vector<std::vector<std::string>> layers = {
     {"report"},
 };
 
-/// Rooms of a folder in their order: its subfolders, the files beside these together as ".", or such a file by its name
-/// without or with the ending.
+/// Rooms of a folder in their order: its subfolders, the files beside these together as ".", or
+/// such a file by its name without or with the ending.
 using Rooms = std::vector<std::string>;
 const std::map<std::string, Rooms> rooms_of_folders = {
     {"model", {".", "folds", "graph", "optimizers", "families", "written", "build"}},
     {"planners",
      {"ask", "meshes", "divide", "published", "judge", "describe", "frames", "restrictions.cpp",
-      "trainer_restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes", "part_search", "objective",
-      "what_if"}},
+      "trainer_restrictions.cpp", "given_plan", "calibrate", "search", "other_nodes", "part_search",
+      "objective", "what_if"}},
     {"profile", {".", "foreign"}},
     {"kernels", {".", "bodies", "host"}},
     {"nn", {"parameters", ".", "operators", "run"}},
     {"io", {".", "hdf5", "samples", "run", "checkpoint", "export"}},
     {"runtime",
-     {"display", "places", "execute", "emulation", "generate", "measure", "record", "replan", "checkpoint", "job"}},
+     {"display", "places", "execute", "emulation", "generate", "measure", "record", "replan",
+      "checkpoint", "job"}},
 };
 
-const std::set<std::string> pure = {"base", "text",    "config", "weights",  "model",    "cluster",  "profile",
-                                    "plan", "program", "cost",   "schedule", "simulate", "planners", "export_plan"};
+const std::set<std::string> pure = {"base",     "text",     "config",   "weights",    "model",
+                                    "cluster",  "profile",  "plan",     "program",    "cost",
+                                    "schedule", "simulate", "planners", "export_plan"};
 const std::regex machine_header(R"(^(mpi\.h|Kokkos_|hdf5|H5|cuda|nccl|cublas|cudnn))");
 
 std::map<std::string, int> positions(const std::vector<std::vector<std::string>>& rows) {
@@ -142,21 +145,26 @@ TEST_CASE("a folder with subfolders has its rooms in order") {
     const std::string folder = fs::relative(entry.path(), source).begin()->string();
     INFO(entry.path().string());
     // Nothing includes the files of the report's page.
-    if (entry.path().parent_path() != source && folder != "report") CHECK(rooms_of_folders.count(folder) == 1);
+    if (entry.path().parent_path() != source && folder != "report")
+      CHECK(rooms_of_folders.count(folder) == 1);
   }
 }
 
-/// The libraries that each folder's library is linked with, by the build's files, others of ours alone.
+/// The libraries that each folder's library is linked with, by the build's files, others of ours
+/// alone.
 std::map<std::string, std::set<std::string>> linked_libraries() {
-  static const std::regex call(R"((?:pptrain_library\(|target_link_libraries\(pptrain_)(\w+)([^)]*)\))");
+  static const std::regex call(
+      R"((?:pptrain_library\(|target_link_libraries\(pptrain_)(\w+)([^)]*)\))");
   static const std::regex library(R"(pptrain::(\w+))");
   std::map<std::string, std::set<std::string>> linked;
   for (const char* file : {"src/CMakeLists.txt", "cmake/PptrainCudaLibrary.cmake"}) {
     std::ifstream stream(pptrain::source_file(file));
-    const std::string text = {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+    const std::string text = {std::istreambuf_iterator<char>(stream),
+                              std::istreambuf_iterator<char>()};
     for (std::sregex_iterator at(text.begin(), text.end(), call), end; at != end; ++at) {
       const std::string arguments = (*at)[2];
-      for (std::sregex_iterator one(arguments.begin(), arguments.end(), library); one != end; ++one) {
+      for (std::sregex_iterator one(arguments.begin(), arguments.end(), library); one != end;
+           ++one) {
         linked[(*at)[1]].insert((*one)[1]);
       }
     }
@@ -165,7 +173,8 @@ std::map<std::string, std::set<std::string>> linked_libraries() {
 }
 
 /// Adds what a library is linked with, whatever is between them, to `all`.
-void add_linked(const std::string& folder, const std::map<std::string, std::set<std::string>>& linked,
+void add_linked(const std::string& folder,
+                const std::map<std::string, std::set<std::string>>& linked,
                 std::set<std::string>& all) {
   const auto own = linked.find(folder);
   if (own == linked.end()) return;
@@ -192,11 +201,14 @@ TEST_CASE("every folder is linked with the folders that it includes") {
   }
 }
 
-/// Types of one name in two files of one namespace would share their generated functions when linked.
+/// Types of one name in two files of one namespace would share their generated functions when
+/// linked.
 TEST_CASE("no type is defined twice") {
-  static const std::regex definition(R"(^(?:struct|class|enum class) (\w+)(?: final)?(?: : .*)? \{.*)");
+  static const std::regex definition(
+      R"(^(?:struct|class|enum class) (\w+)(?: final)?(?: : .*)? \{.*)");
   std::map<std::string, std::string> known;
-  for (const auto& entry : fs::recursive_directory_iterator(fs::path(pptrain::source_file("src")))) {
+  for (const auto& entry :
+       fs::recursive_directory_iterator(fs::path(pptrain::source_file("src")))) {
     if (!entry.is_regular_file()) continue;
     std::ifstream stream(entry.path());
     std::string line;

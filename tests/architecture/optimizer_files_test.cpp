@@ -30,7 +30,8 @@ std::vector<std::string> optimizers() {
   std::vector<std::string> names;
   if (!std::regex_search(text, found, list)) return names;
   const std::string entries = found[1];
-  for (std::sregex_iterator at(entries.begin(), entries.end(), entry), end; at != end; ++at) names.push_back((*at)[1]);
+  for (std::sregex_iterator at(entries.begin(), entries.end(), entry), end; at != end; ++at)
+    names.push_back((*at)[1]);
   return names;
 }
 
@@ -38,11 +39,13 @@ std::vector<std::string> optimizers() {
 std::string code_of(const fs::path& file) {
   static const std::regex comment(R"(//[^\n]*)");
   std::string text = std::regex_replace(content_of(file), comment, "");
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return text;
 }
 
-/// Files of src whose code has the name, but for plans of other trainers, who have optimizers of their own.
+/// Files of src whose code has the name, but for plans of other trainers, who have optimizers of
+/// their own.
 std::set<std::string> files_naming(const std::string& optimizer) {
   const std::regex name("(^|[^a-z])" + optimizer + "([^a-z]|step|$)");
   const fs::path source = pptrain::source_file("src");
@@ -64,11 +67,13 @@ TEST_CASE("an optimizer is named by its line, its keys, its rule and its step") 
     std::set<std::string> naming = files_naming(name);
     CAPTURE(name, naming);
     for (const std::string& file :
-         {std::string("config/optimizers.hpp"), "model/optimizers/" + name + ".cpp", "optim/" + name + ".cpp"}) {
+         {std::string("config/optimizers.hpp"), "model/optimizers/" + name + ".cpp",
+          "optim/" + name + ".cpp"}) {
       CHECK(naming.erase(file) == 1);
     }
     // Its keys, its arithmetic of one element, and the description of what checkpoints have of it.
-    for (const char* file : {"config/optimizer_keys.cpp", "kernels/bodies/update_steps.hpp", "io/keys.cpp"}) {
+    for (const char* file :
+         {"config/optimizer_keys.cpp", "kernels/bodies/update_steps.hpp", "io/keys.cpp"}) {
       naming.erase(file);
     }
     // AdamW is what a job has that names none, and what Muon takes for all but hidden matrices.

@@ -1,4 +1,5 @@
-// Holds schedules, and patterns of blocks, to what CONTRIBUTING.md says of their price: few files name one.
+// Holds schedules, and patterns of blocks, to what CONTRIBUTING.md says of their price: few files
+// name one.
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,7 +22,8 @@ std::string content_of(const fs::path& file) {
 
 std::set<std::string> found_in(const std::string& text, const std::regex& pattern) {
   std::set<std::string> found;
-  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) found.insert((*at)[1]);
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at)
+    found.insert((*at)[1]);
   return found;
 }
 
@@ -44,7 +46,8 @@ std::map<std::string, std::set<std::string>> files_by_literal() {
 
 TEST_CASE("a schedule is named by its row and by who makes its orders") {
   static const std::regex row(R"re(\.name = "([^"]+)")re");
-  const std::set<std::string> names = found_in(content_of(pptrain::source_file("src/config/schedule_kinds.cpp")), row);
+  const std::set<std::string> names =
+      found_in(content_of(pptrain::source_file("src/config/schedule_kinds.cpp")), row);
   const auto files = files_by_literal();
   CHECK(names.size() >= 10);
   for (const std::string& name : names) {
@@ -52,8 +55,10 @@ TEST_CASE("a schedule is named by its row and by who makes its orders") {
     REQUIRE(files.count(name) == 1);
     CHECK(files.at(name).count("config/schedule_kinds.cpp") == 1);
     CHECK(files.at(name).count("schedule/orders.cpp") == 1);
-    // Plans without another choice have one of the first two, and "auto" is the word for what is left to planners.
-    if (name != "1f1b" && name != "interleaved-1f1b" && name != "auto") CHECK(files.at(name).size() == 2);
+    // Plans without another choice have one of the first two, and "auto" is the word for what is
+    // left to planners.
+    if (name != "1f1b" && name != "interleaved-1f1b" && name != "auto")
+      CHECK(files.at(name).size() == 2);
   }
 }
 

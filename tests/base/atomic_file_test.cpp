@@ -23,7 +23,8 @@ std::string content(const std::string& path) {
 }
 
 std::size_t files_in(const TestFolder& folder) {
-  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder.path("")), fs::directory_iterator()));
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder.path("")), fs::directory_iterator()));
 }
 
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -48,7 +49,8 @@ TEST_CASE("a file appears whole, in place of the one before", "[atomic_file]") {
   CHECK(files_in(folder) == 2);
 }
 
-TEST_CASE("parts of a file are written in any order, and may leave room between them", "[atomic_file]") {
+TEST_CASE("parts of a file are written in any order, and may leave room between them",
+          "[atomic_file]") {
   const TestFolder folder("atomic_parts");
   const std::string path = folder.path("file");
   AtomicFile file(path);
@@ -62,8 +64,10 @@ TEST_CASE("parts of a file are written in any order, and may leave room between 
   CHECK(content(path) == std::string("abcde\0gh", 8));
 }
 
-TEST_CASE("two that write a file at a time both write whole ones, and what was left by one that was killed goes",
-          "[atomic_file]") {
+TEST_CASE(
+    "two that write a file at a time both write whole ones, and what was left by one that was "
+    "killed goes",
+    "[atomic_file]") {
   const TestFolder folder("atomic_two");
   const std::string path = folder.path("file");
   folder.write("file.partial", "left by one that was killed, longer than what is written");
@@ -79,7 +83,8 @@ TEST_CASE("two that write a file at a time both write whole ones, and what was l
   CHECK(files_in(folder) == 1);
 }
 
-TEST_CASE("a full disk leaves the file before, and is a failure and no bad input", "[atomic_file]") {
+TEST_CASE("a full disk leaves the file before, and is a failure and no bad input",
+          "[atomic_file]") {
   const TestFolder folder("atomic_full");
   const std::string path = folder.write("file", "before");
   for (const rlim_t limit : {0, 1, 4096, 99999}) {
@@ -102,7 +107,8 @@ TEST_CASE("what cannot be written is refused with the system's words", "[atomic_
   const TestFolder folder("atomic_refused");
   CHECK(complaint_of([&] { write_file(folder.path("no/file"), "", "go away"); }) ==
         folder.path("no/file") + ": cannot be written (No such file or directory); go away");
-  CHECK_THAT(complaint_of([] { write_file("/dev/null", ""); }), Catch::Contains("something else than a file"));
+  CHECK_THAT(complaint_of([] { write_file("/dev/null", ""); }),
+             Catch::Contains("something else than a file"));
   for (const int error : {ENOSPC, EDQUOT, EIO}) {
     try {
       throw_unwritable({"file", "cannot be written", "", ""}, error);

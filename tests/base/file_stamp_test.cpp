@@ -29,7 +29,8 @@ class OldFile {
   void write(const std::string& text) const { std::ofstream(path_, std::ios::binary) << text; }
 
  private:
-  std::string path_ = fs::temp_directory_path() / ("pptrain_test_stamp_" + std::to_string(::getpid()));
+  std::string path_ =
+      fs::temp_directory_path() / ("pptrain_test_stamp_" + std::to_string(::getpid()));
 };
 
 /// What `check_unchanged` throws; "" where it does not.
@@ -48,7 +49,8 @@ TEST_CASE("a file that is written while it is read is noticed", "[stamp]") {
   const FileStamp stamp(file.path());
   CHECK(complaint(stamp).empty());
   file.write("abd");
-  CHECK(complaint(stamp).starts_with(file.path() + ": the file was changed while the job runs (it was written after"));
+  CHECK(complaint(stamp).starts_with(
+      file.path() + ": the file was changed while the job runs (it was written after"));
   const FileStamp later(file.path());
   CHECK(complaint(later).empty());
   file.write("abcdef");

@@ -15,13 +15,14 @@ namespace {
 double value_of(std::uint32_t bits) {
   const int exponent = static_cast<int>(bits >> 10 & 31U);
   const auto fraction = static_cast<double>(bits & 1023U);
-  double magnitude = exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024.0 + fraction, exponent - 25);
+  double magnitude =
+      exponent == 0 ? std::ldexp(fraction, -24) : std::ldexp(1024.0 + fraction, exponent - 25);
   if (exponent == 31) magnitude = fraction == 0.0 ? INFINITY : NAN;
   return (bits >> 15) != 0 ? -magnitude : magnitude;
 }
 
-/// The nearest half by trying neighbours: the even one where two are as near. Beyond the largest by half a step is
-/// infinity.
+/// The nearest half by trying neighbours: the even one where two are as near. Beyond the largest by
+/// half a step is infinity.
 std::uint32_t nearest(float value) {
   if (std::isnan(value)) return 0x7e00U;
   const std::uint32_t sign = std::signbit(value) ? 0x8000U : 0U;
@@ -49,10 +50,10 @@ TEST_CASE("every half has the value that IEEE 754 gives it, and is its own round
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     const float value = Half::widen(static_cast<std::uint16_t>(bits));
     const double expected = value_of(bits);
-    const bool same = std::isnan(expected)
-                          ? std::isnan(value)
-                          : static_cast<double>(value) == expected && std::signbit(value) == std::signbit(expected) &&
-                                Half::round(value) == bits;
+    const bool same = std::isnan(expected) ? std::isnan(value)
+                                           : static_cast<double>(value) == expected &&
+                                                 std::signbit(value) == std::signbit(expected) &&
+                                                 Half::round(value) == bits;
     if (!same || (std::isnan(expected) && !std::isnan(Half::widen(Half::round(value))))) ++wrong;
   }
   CHECK(wrong == 0);
@@ -71,7 +72,9 @@ TEST_CASE("floats round to the nearest half, the even one of two", "[tensor]") {
   // Any bits of a float, NaNs and denormals among them.
   const CounterRandom random(7, "halves");
   for (std::uint64_t i = 0; i < 1000000; ++i) {
-    if (!rounds_as_defined(bits_as<float>(static_cast<std::uint32_t>(random.uniform(i) * 4294967296.0)))) ++wrong;
+    if (!rounds_as_defined(
+            bits_as<float>(static_cast<std::uint32_t>(random.uniform(i) * 4294967296.0))))
+      ++wrong;
   }
   CHECK(wrong == 0);
 }
@@ -93,7 +96,8 @@ TEST_CASE("halves keep infinities and NaNs and overflow to infinity", "[tensor]"
 TEST_CASE("loops over halves store what single ones do", "[tensor]") {
   const CounterRandom random(8, "halves");
   std::vector<float> values(1003);
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(random.uniform(i) * 1e-4 - 5e-5);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(random.uniform(i) * 1e-4 - 5e-5);
   std::vector<Half> halves(values.size());
 #pragma omp simd
   for (std::size_t i = 0; i < values.size(); ++i) store(halves[i], values[i]);

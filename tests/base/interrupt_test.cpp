@@ -32,7 +32,8 @@ Ended in_process(const Work& work) {
   ::close(ends[1]);
   Ended ended;
   char block[256];
-  for (ssize_t n = 0; (n = ::read(ends[0], block, sizeof block)) > 0;) ended.said.append(block, block + n);
+  for (ssize_t n = 0; (n = ::read(ends[0], block, sizeof block)) > 0;)
+    ended.said.append(block, block + n);
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);

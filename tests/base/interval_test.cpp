@@ -22,7 +22,8 @@ TEST_CASE("a list of intervals contains what one of them does") {
 TEST_CASE("overlaps of two divisions cover the axis once") {
   const std::vector<Interval> three = {{0, 3}, {3, 4}, {4, 8}};
   const std::vector<Interval> two = {{0, 5}, {5, 8}};
-  const std::vector<Overlap> expected = {{0, 0, {0, 3}}, {1, 0, {3, 4}}, {2, 0, {4, 5}}, {2, 1, {5, 8}}};
+  const std::vector<Overlap> expected = {
+      {0, 0, {0, 3}}, {1, 0, {3, 4}}, {2, 0, {4, 5}}, {2, 1, {5, 8}}};
   CHECK(intersect(three, two) == expected);
 }
 

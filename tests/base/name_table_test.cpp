@@ -18,7 +18,8 @@ TEST_CASE("values have names and names have values", "[names]") {
 }
 
 TEST_CASE("nothing may have a name too, the last one", "[names]") {
-  const auto table = or_nothing(NameTable<Colour>{{Colour::red, "red"}, {Colour::green, "green"}}, "none");
+  const auto table =
+      or_nothing(NameTable<Colour>{{Colour::red, "red"}, {Colour::green, "green"}}, "none");
   CHECK(table.names() == std::vector<std::string>{"red", "green", "none"});
   CHECK((table.name_of(std::nullopt) == "none" && table.name_of(Colour::green) == "green"));
   REQUIRE((table.find("none") && table.find("red")));

@@ -45,10 +45,12 @@ TEST_CASE("a text file is read whole, whatever is in it", "[open_file]") {
   fs::create_symlink(folder.path("text"), folder.path("link"));
   CHECK(read_text(folder.path("link"), complaint).size() == 300000);
   CHECK(OpenFile(folder.path("link")).real_path() == fs::canonical(folder.path("text")));
-  CHECK(read_text("/proc/self/cmdline", complaint).find("test_base") != std::string::npos);  // it has no length
+  CHECK(read_text("/proc/self/cmdline", complaint).find("test_base") !=
+        std::string::npos);  // it has no length
 }
 
-TEST_CASE("what is no regular file is refused at once, without waiting and without reading", "[open_file]") {
+TEST_CASE("what is no regular file is refused at once, without waiting and without reading",
+          "[open_file]") {
   const TestFolder folder("open_file_kinds");
   REQUIRE(::mkfifo(folder.path("pipe").c_str(), 0600) == 0);
   make_socket(folder.path("socket"));
@@ -61,13 +63,15 @@ TEST_CASE("what is no regular file is refused at once, without waiting and witho
                                    {"folder", "a folder"},
                                    {"zero", "a device"}}) {
     CAPTURE(name);
-    CHECK(refusal(folder.path(name)) ==
-          std::string("here: cannot be read (it is ") + kind + ", not a regular file); do something");
+    CHECK(refusal(folder.path(name)) == std::string("here: cannot be read (it is ") + kind +
+                                            ", not a regular file); do something");
     CHECK_THAT(complaint_of([&] { MappedFile(folder.path(name), "there"); }),
-               Catch::StartsWith("there: ") && Catch::Contains(std::string(name) + " is not a regular file"));
+               Catch::StartsWith("there: ") &&
+                   Catch::Contains(std::string(name) + " is not a regular file"));
     CHECK_FALSE(OpenFile(folder.path(name)).is_missing());
   }
-  CHECK(refusal(folder.path("none")) == "here: cannot be read (No such file or directory); do something");
+  CHECK(refusal(folder.path("none")) ==
+        "here: cannot be read (No such file or directory); do something");
   CHECK(OpenFile(folder.path("none")).is_missing());
   CHECK(complaint_of([&] {
           read_text(folder.path("none"), {"here", "is needed", "because", ""});
@@ -82,12 +86,14 @@ TEST_CASE("a text file that is longer than its limit is refused", "[open_file]")
   const TestFolder folder("open_file_limit");
   const std::string path = folder.write("text", std::string(100, 'x'));
   CHECK(read_text(path, complaint, 100).size() == 100);
-  CHECK(refusal(path, 99) ==
-        "here: cannot be read (it has more than 99 bytes, the limit for such a file); do something");
+  CHECK(
+      refusal(path, 99) ==
+      "here: cannot be read (it has more than 99 bytes, the limit for such a file); do something");
   CHECK_THAT(refusal("/proc/self/maps", 99), Catch::Contains("more than 99 bytes"));
 }
 
-TEST_CASE("companions of a model lie in its folder, or beside the revisions of the cache", "[open_file]") {
+TEST_CASE("companions of a model lie in its folder, or beside the revisions of the cache",
+          "[open_file]") {
   const TestFolder folder("open_file_companions");
   folder.write("secret", "secret");
   fs::create_directories(folder.path("cache/models--a--b/blobs"));
@@ -116,12 +122,14 @@ TEST_CASE("companions of a model lie in its folder, or beside the revisions of t
     CHECK(read_companion(folder.path(where), "a") == "a");
     CHECK(read_companion(folder.path(where), "b") == "a");
     for (const char* out : {"c", "d"}) {
-      CHECK_THAT(complaint_of([&] { read_companion(folder.path(where), out); }), Catch::Contains("leads out of"));
+      CHECK_THAT(complaint_of([&] { read_companion(folder.path(where), out); }),
+                 Catch::Contains("leads out of"));
     }
     CHECK_FALSE(read_companion(folder.path(where), "e").has_value());
   }
   REQUIRE(::mkfifo(folder.path("model/pipe").c_str(), 0600) == 0);
-  CHECK_THAT(complaint_of([&] { read_companion(folder.path("model"), "pipe"); }), Catch::Contains("it is a pipe"));
+  CHECK_THAT(complaint_of([&] { read_companion(folder.path("model"), "pipe"); }),
+             Catch::Contains("it is a pipe"));
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ constexpr double gbit = 1.25e8;
 
 /// A kind of device in a cluster of one, with `lines` beside its name.
 DeviceKind kind_with(const std::string& kind, const std::string& lines) {
-  const std::string text =
-      "[[device]]\nkind = \"" + kind + "\"\n" + lines + "\n[[node]]\ndevices = { kind = \"" + kind + "\" }\n";
+  const std::string text = "[[device]]\nkind = \"" + kind + "\"\n" + lines +
+                           "\n[[node]]\ndevices = { kind = \"" + kind + "\" }\n";
   return parse_cluster(text, "c.toml").device_kinds.front();
 }
 
@@ -77,10 +77,12 @@ TEST_CASE("devices have the figures that their makers publish", "[cluster][catal
     CHECK(device->link.bandwidth == row.link * gb);
     CHECK(device->watts == row.watts);
   }
-  for (const char* name : {"v100", "t4", "p100"}) CHECK_FALSE(catalogue_device(name)->kind.flops.contains("bf16"));
+  for (const char* name : {"v100", "t4", "p100"})
+    CHECK_FALSE(catalogue_device(name)->kind.flops.contains("bf16"));
 }
 
-TEST_CASE("every row of the devices is complete, dense, and has its source", "[cluster][catalogue]") {
+TEST_CASE("every row of the devices is complete, dense, and has its source",
+          "[cluster][catalogue]") {
   std::set<std::string> names;
   for (const CatalogueDevice& device : device_catalogue()) {
     CAPTURE(device.name);
@@ -102,7 +104,8 @@ TEST_CASE("every row of the devices is complete, dense, and has its source", "[c
   }
 }
 
-TEST_CASE("NVIDIA's devices of the catalogue have the usual reserve of GPUs", "[cluster][catalogue]") {
+TEST_CASE("NVIDIA's devices of the catalogue have the usual reserve of GPUs",
+          "[cluster][catalogue]") {
   for (const CatalogueDevice& device : device_catalogue()) {
     CAPTURE(device.name);
     CHECK(is_gpu_name(device.name) != device.name.starts_with("mi"));
@@ -121,13 +124,15 @@ TEST_CASE("clusters of papers and the catalogue say the same of a kind", "[clust
       ++compared;
       CHECK(kind.memory == known->kind.memory);
       CHECK(kind.memory_bandwidth == known->kind.memory_bandwidth);
-      for (const auto& [precision, rate] : kind.flops) CHECK(rate == known->kind.flops.at(precision));
+      for (const auto& [precision, rate] : kind.flops)
+        CHECK(rate == known->kind.flops.at(precision));
     }
   }
   CHECK(compared > 10);
 }
 
-TEST_CASE("nodes have the devices and the network that their makers publish", "[cluster][catalogue]") {
+TEST_CASE("nodes have the devices and the network that their makers publish",
+          "[cluster][catalogue]") {
   struct Published {
     const char* name;
     const char* device;
@@ -169,7 +174,8 @@ TEST_CASE("nodes have the devices and the network that their makers publish", "[
 }
 
 TEST_CASE("names count whatever their case, separators and maker", "[cluster][catalogue]") {
-  for (const char* name : {"h100-sxm-80gb", "H100-SXM-80GB", "NVIDIA H100 80GB HBM3", "h100_sxm", "nvidia-h100-sxm5"}) {
+  for (const char* name : {"h100-sxm-80gb", "H100-SXM-80GB", "NVIDIA H100 80GB HBM3", "h100_sxm",
+                           "nvidia-h100-sxm5"}) {
     CAPTURE(name);
     REQUIRE(catalogue_device(name) != nullptr);
     CHECK(catalogue_device(name)->name == "h100-sxm-80gb");
@@ -193,10 +199,12 @@ flops = { fp32 = "67 TFLOP/s", tf32 = "494.7 TFLOP/s", bf16 = "989.4 TFLOP/s", f
   CHECK(kind_with("nvidia-h100-80gb-hbm3", "").name == "nvidia-h100-80gb-hbm3");
 }
 
-TEST_CASE("nodes of a kind that the catalogue knows need neither devices nor links", "[cluster][catalogue]") {
+TEST_CASE("nodes of a kind that the catalogue knows need neither devices nor links",
+          "[cluster][catalogue]") {
   const Cluster said = parse_cluster_expression("2x dgx-h100, 1x dgx-a100-40");
   const Cluster cluster = parse_cluster(
-      "[[node]]\nkind = \"dgx-h100\"\ncount = 2\nmtbf = \"5000 h\"\n[[node]]\nkind = \"DGX_A100_40\"\n"
+      "[[node]]\nkind = \"dgx-h100\"\ncount = 2\nmtbf = \"5000 h\"\n[[node]]\nkind = "
+      "\"DGX_A100_40\"\n"
       "uplink = { bandwidth = \"10 GB/s\" }\n",
       "c.toml");
   REQUIRE(cluster.groups.size() == 2);
@@ -214,9 +222,11 @@ TEST_CASE("nodes of a kind that the catalogue knows need neither devices nor lin
   CHECK(cluster.groups[1].uplink.bandwidth == 10 * gb);
 }
 
-TEST_CASE("a file describes the devices of known nodes otherwise, or half of them", "[cluster][catalogue]") {
+TEST_CASE("a file describes the devices of known nodes otherwise, or half of them",
+          "[cluster][catalogue]") {
   const std::string nodes = "[[node]]\nkind = \"dgx-h100\"\n";
-  const Cluster slower = parse_cluster("[[device]]\nkind = \"h100-sxm-80gb\"\nmemory = \"64 GB\"\n" + nodes, "c.toml");
+  const Cluster slower =
+      parse_cluster("[[device]]\nkind = \"h100-sxm-80gb\"\nmemory = \"64 GB\"\n" + nodes, "c.toml");
   REQUIRE(slower.device_kinds.size() == 1);
   CHECK(slower.device_kinds.front().memory < 64.5 * gb);
   const Cluster half = parse_cluster("[[device]]\nkind = \"h100-sxm-80gb\"\n" + nodes +
@@ -226,7 +236,8 @@ TEST_CASE("a file describes the devices of known nodes otherwise, or half of the
   CHECK(half.groups.front().num_devices == 4);
   CHECK(half.groups.front().uplink.bandwidth == 0.0);
   CHECK(complaint_of([] { parse_cluster("[[node]]\nkind = \"dgx-h10\"\n", "c.toml"); }) ==
-        "c.toml:1: node.devices is missing (\"dgx-h10\" is no kind of node whose devices are known); add devices = { "
+        "c.toml:1: node.devices is missing (\"dgx-h10\" is no kind of node whose devices are "
+        "known); add devices = { "
         "kind = \"...\", count = ... }; or did you mean kind = \"dgx-h100\"?");
 }
 
@@ -242,13 +253,16 @@ TEST_CASE("what a cluster file says wins over the catalogue", "[cluster][catalog
   CHECK(kind_with("l40s", "flops = {}").flops.empty());
 }
 
-TEST_CASE("a kind without rates is written as one without, whatever its name", "[cluster][catalogue]") {
-  for (const char* lines : {"flops = {}", "flops = { fp16 = \"9 TFLOP/s\" }", "memory = \"5 GB\"\nflops = {}", ""}) {
+TEST_CASE("a kind without rates is written as one without, whatever its name",
+          "[cluster][catalogue]") {
+  for (const char* lines :
+       {"flops = {}", "flops = { fp16 = \"9 TFLOP/s\" }", "memory = \"5 GB\"\nflops = {}", ""}) {
     CAPTURE(lines);
-    const std::string text =
-        "[[device]]\nkind = \"l40s\"\n" + std::string(lines) + "\n[[node]]\ndevices = { kind = \"l40s\" }\n";
+    const std::string text = "[[device]]\nkind = \"l40s\"\n" + std::string(lines) +
+                             "\n[[node]]\ndevices = { kind = \"l40s\" }\n";
     const Cluster cluster = parse_cluster(text, "c.toml");
-    check_equal(parse_cluster(write_cluster(cluster), "written").device_kinds.front(), cluster.device_kinds.front());
+    check_equal(parse_cluster(write_cluster(cluster), "written").device_kinds.front(),
+                cluster.device_kinds.front());
   }
 }
 
@@ -259,10 +273,12 @@ TEST_CASE("of other kinds a file says all, as ever", "[cluster][catalogue]") {
   CHECK(complaint_of([] { kind_with("fast", ""); }) ==
         "c.toml:1: device.memory is missing (it has no default); add memory = ...");
   CHECK(complaint_of([] { kind_with("h100", ""); }) ==
-        "c.toml:2: device.memory is missing (\"h100\" is no kind whose memory is known); add memory = \"... GiB\"; or "
+        "c.toml:2: device.memory is missing (\"h100\" is no kind whose memory is known); add "
+        "memory = \"... GiB\"; or "
         "did "
         "you mean kind = \"h100-pcie-80gb\" or \"h100-sxm-80gb\"?");
-  CHECK(complaint_of([] { kind_with("l40x", ""); }).find("did you mean kind = \"l40s\"?") != std::string::npos);
+  CHECK(complaint_of([] { kind_with("l40x", ""); }).find("did you mean kind = \"l40s\"?") !=
+        std::string::npos);
 }
 
 TEST_CASE("the catalogues fit a screen of 80 columns", "[cluster][catalogue]") {
@@ -273,7 +289,8 @@ TEST_CASE("the catalogues fit a screen of 80 columns", "[cluster][catalogue]") {
       CAPTURE(text.substr(begin, end - begin));
       CHECK(end - begin <= 80);
     }
-    for (const CatalogueDevice& device : device_catalogue()) CHECK(text.find(device.name) != std::string::npos);
+    for (const CatalogueDevice& device : device_catalogue())
+      CHECK(text.find(device.name) != std::string::npos);
     CHECK((text.find("data sheet") != std::string::npos) == details);
   }
 }

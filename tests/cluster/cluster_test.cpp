@@ -14,7 +14,9 @@ namespace {
 
 constexpr double gbit = 1.25e8;  // bytes per second
 
-Cluster amp_heterogeneous() { return read_cluster(source_file("inputs/clusters/aws-heterogeneous.toml")); }
+Cluster amp_heterogeneous() {
+  return read_cluster(source_file("inputs/clusters/aws-heterogeneous.toml"));
+}
 
 TEST_CASE("AMP's heterogeneous cluster has the paper's bandwidths", "[cluster]") {
   const Cluster cluster = amp_heterogeneous();
@@ -29,7 +31,8 @@ TEST_CASE("AMP's heterogeneous cluster has the paper's bandwidths", "[cluster]")
   CHECK(cluster.bandwidth(DeviceId(12), DeviceId(15)) == Approx(50 * gbit));
   CHECK(cluster.bandwidth(DeviceId(12), DeviceId(0)) == Approx(10 * gbit));  // the slower uplink
   CHECK(cluster.latency(DeviceId(12), DeviceId(0)) == 0.0);
-  CHECK(cluster.devices_of_node(3) == std::vector<DeviceId>{DeviceId(12), DeviceId(13), DeviceId(14), DeviceId(15)});
+  CHECK(cluster.devices_of_node(3) ==
+        std::vector<DeviceId>{DeviceId(12), DeviceId(13), DeviceId(14), DeviceId(15)});
 }
 
 TEST_CASE("AMP's homogeneous cluster is one network of 50 Gbit/s", "[cluster]") {
@@ -73,7 +76,8 @@ name = "row"
 uplink = { bandwidth = 40, latency = 7 }
 )";
 
-TEST_CASE("bandwidth is the least and latency the largest on the path through the switches", "[cluster]") {
+TEST_CASE("bandwidth is the least and latency the largest on the path through the switches",
+          "[cluster]") {
   const Cluster c = parse_cluster(tree, "c.toml");
   const auto bandwidth = [&](int a, int b) { return c.bandwidth(DeviceId(a), DeviceId(b)); };
   const auto latency = [&](int a, int b) { return c.latency(DeviceId(a), DeviceId(b)); };
@@ -145,12 +149,16 @@ TEST_CASE("a cluster reads back as it was written", "[cluster][toml]") {
 }
 
 TEST_CASE("nodes of a pool share cores", "[cluster][toml]") {
-  const std::string pooled = replaced(tree, "kind = \"b\"", "kind = \"b\"\ncores = 2\ncore_pool = \"host\"");
-  const auto with = [&](const std::string& text) { return replaced(pooled, "kind = \"c\"", "kind = \"c\"\n" + text); };
+  const std::string pooled =
+      replaced(tree, "kind = \"b\"", "kind = \"b\"\ncores = 2\ncore_pool = \"host\"");
+  const auto with = [&](const std::string& text) {
+    return replaced(pooled, "kind = \"c\"", "kind = \"c\"\n" + text);
+  };
   const Cluster alone = parse_cluster(pooled, "c.toml");
   CHECK_FALSE(alone.groups[1].shares_cores());
   const Cluster three = parse_cluster(
-      replaced(with("cores = 2\ncore_pool = \"host\""), "kind = \"c\"", "kind = \"c\"\ncount = 2"), "c.toml");
+      replaced(with("cores = 2\ncore_pool = \"host\""), "kind = \"c\"", "kind = \"c\"\ncount = 2"),
+      "c.toml");
   CHECK_FALSE(three.groups[0].shares_cores());
   for (const int g : {1, 2}) {
     CHECK(three.groups[g].core_sharers() == 3);
@@ -164,9 +172,11 @@ TEST_CASE("nodes of a pool share cores", "[cluster][toml]") {
   const auto refused = [&](const std::string& wrong) {
     return complaint_of([&] { parse_cluster(with(wrong), "c.toml"); });
   };
-  CHECK(refused("core_pool = \"host\"").find("the core_pool \"host\" has no number of cores") != std::string::npos);
+  CHECK(refused("core_pool = \"host\"").find("the core_pool \"host\" has no number of cores") !=
+        std::string::npos);
   CHECK(refused("cores = 3\ncore_pool = \"host\"") ==
-        "c.toml:22: 3 cores of the core_pool \"host\" (another node of it has 2); give all nodes of a pool the same "
+        "c.toml:22: 3 cores of the core_pool \"host\" (another node of it has 2); give all nodes "
+        "of a pool the same "
         "number");
 }
 
@@ -195,52 +205,70 @@ std::string refused(const std::string& from, const std::string& to) {
 
 TEST_CASE("each wrong value of a cluster is refused with its line", "[cluster][toml]") {
   CHECK(refused("memory = \"1 GiB\"", "memory = \"1 Gib\"").starts_with("c.toml:5: "));
-  CHECK(refused("memory = \"1 GiB\"", "memory = 0").starts_with("c.toml:5: device.memory must be positive"));
+  CHECK(refused("memory = \"1 GiB\"", "memory = 0")
+            .starts_with("c.toml:5: device.memory must be positive"));
   CHECK(refused("memory = \"1 GiB\"", "memry = 1").find("memory") != std::string::npos);
-  CHECK(refused("bandwidth = 100,", "bandwidth = 0,").starts_with("c.toml:11: node.uplink.bandwidth must be positive"));
-  CHECK(refused("latency = 2", "latency = -2").starts_with("c.toml:11: node.uplink.latency must not be negative"));
+  CHECK(refused("bandwidth = 100,", "bandwidth = 0,")
+            .starts_with("c.toml:11: node.uplink.bandwidth must be positive"));
+  CHECK(refused("latency = 2", "latency = -2")
+            .starts_with("c.toml:11: node.uplink.latency must not be negative"));
   // What a sum of costs would overflow by, and an integer that no double has.
   for (const std::string memory : {"1e19", "1e308", "4611686018427387904", "9223372036854775807"}) {
-    CHECK(refused("memory = \"1 GiB\"", "memory = " + memory).starts_with("c.toml:5: device.memory is too large"));
+    CHECK(refused("memory = \"1 GiB\"", "memory = " + memory)
+              .starts_with("c.toml:5: device.memory is too large"));
   }
-  CHECK(refused("memory = \"1 GiB\"", "memory = 5e-324").starts_with("c.toml:5: device.memory is too small"));
-  CHECK(refused("bandwidth = 100,", "bandwidth = 1e300,").starts_with("c.toml:11: node.uplink.bandwidth is too large"));
-  CHECK(refused("bandwidth = 100,", "bandwidth = 1e-30,").starts_with("c.toml:11: node.uplink.bandwidth is too small"));
-  CHECK(refused("latency = 2", "latency = 1e300").starts_with("c.toml:11: node.uplink.latency is too large"));
-  CHECK(refused("latency = 2", "latencey = 2").find("did you mean node.uplink.latency?") != std::string::npos);
-  CHECK(refused("count = 2\n", "count = 0\n").starts_with("c.toml:8: node.count must be at least 1"));
+  CHECK(refused("memory = \"1 GiB\"", "memory = 5e-324")
+            .starts_with("c.toml:5: device.memory is too small"));
+  CHECK(refused("bandwidth = 100,", "bandwidth = 1e300,")
+            .starts_with("c.toml:11: node.uplink.bandwidth is too large"));
+  CHECK(refused("bandwidth = 100,", "bandwidth = 1e-30,")
+            .starts_with("c.toml:11: node.uplink.bandwidth is too small"));
+  CHECK(refused("latency = 2", "latency = 1e300")
+            .starts_with("c.toml:11: node.uplink.latency is too large"));
+  CHECK(refused("latency = 2", "latencey = 2").find("did you mean node.uplink.latency?") !=
+        std::string::npos);
+  CHECK(
+      refused("count = 2\n", "count = 0\n").starts_with("c.toml:8: node.count must be at least 1"));
   CHECK(refused("count = 2 }", "count = 0 }").starts_with("c.toml:9: "));
   CHECK(refused("count = 2 }", "count = \"2\" }").starts_with("c.toml:9: "));
-  CHECK(refused("devices = { kind = \"g\", count = 2 }", "").find("devices is missing") != std::string::npos);
-  CHECK(refused("name = \"tree\"", "name = \"tree\"\nemulate = \"number\"").find("did you mean \"numbers\"?") !=
+  CHECK(refused("devices = { kind = \"g\", count = 2 }", "").find("devices is missing") !=
         std::string::npos);
+  CHECK(refused("name = \"tree\"", "name = \"tree\"\nemulate = \"number\"")
+            .find("did you mean \"numbers\"?") != std::string::npos);
   CHECK(refused("{ kind = \"g\", count = 2 }", "{ kind = \"gg\", count = 2 }") ==
         "c.toml:9: unknown device kind \"gg\" (described are g); did you mean \"g\"?");
   CHECK(refused("link = { bandwidth = 1000, latency = 1 }\n", "")
             .starts_with("c.toml:6: the node has no link (its 2 devices"));
-  CHECK(refused("uplink = { bandwidth = 80, latency = 3 }\n", "").starts_with("c.toml:13: the node has no uplink"));
-  CHECK(refused("name = \"rack1\"", "name = \"rack0\"").find("the switch \"rack0\" is described twice") !=
-        std::string::npos);
-  CHECK(refused("name = \"row\"", "name = \"row\"\nswitch = \"rack0\"").find("hangs below itself") !=
-        std::string::npos);
-  CHECK(refused("kind = \"g\"\nmemory", "kind = \"\"\nmemory").starts_with("c.toml:4: a device kind needs a name"));
-  CHECK(refused("count = 2\n", "count = 2\nhosts = [\"only\"]\n").find("1 host names for 2 nodes") !=
-        std::string::npos);
-  CHECK(refused("count = 2\n", "count = 2\ncores = -1\n").starts_with("c.toml:9: node.cores must be at least 0"));
+  CHECK(refused("uplink = { bandwidth = 80, latency = 3 }\n", "")
+            .starts_with("c.toml:13: the node has no uplink"));
+  CHECK(refused("name = \"rack1\"", "name = \"rack0\"")
+            .find("the switch \"rack0\" is described twice") != std::string::npos);
+  CHECK(
+      refused("name = \"row\"", "name = \"row\"\nswitch = \"rack0\"").find("hangs below itself") !=
+      std::string::npos);
+  CHECK(refused("kind = \"g\"\nmemory", "kind = \"\"\nmemory")
+            .starts_with("c.toml:4: a device kind needs a name"));
+  CHECK(
+      refused("count = 2\n", "count = 2\nhosts = [\"only\"]\n").find("1 host names for 2 nodes") !=
+      std::string::npos);
+  CHECK(refused("count = 2\n", "count = 2\ncores = -1\n")
+            .starts_with("c.toml:9: node.cores must be at least 0"));
   CHECK(refused("count = 2\n", "count = 2\ncore_seconds = { message = -1 }\n")
             .starts_with("c.toml:9: node.core_seconds.message must not be negative"));
-  CHECK(refused("count = 2\n", "count = 2000000000\n").find("more than 10000000 devices") != std::string::npos);
+  CHECK(refused("count = 2\n", "count = 2000000000\n").find("more than 10000000 devices") !=
+        std::string::npos);
   CHECK(complaint_of([] {
           parse_cluster("name = \"empty\"", "c.toml");
         }).starts_with("c.toml: the cluster has no nodes"));
 }
 
 TEST_CASE("link and uplink may be missing where nothing passes them", "[cluster]") {
-  const Cluster single =
-      parse_cluster("[[device]]\nkind = \"g\"\nmemory = 1\n[[node]]\ndevices = { kind = \"g\" }\n", "c");
+  const Cluster single = parse_cluster(
+      "[[device]]\nkind = \"g\"\nmemory = 1\n[[node]]\ndevices = { kind = \"g\" }\n", "c");
   CHECK(single.num_devices() == 1);
   const Cluster node = parse_cluster(
-      "[[device]]\nkind = \"g\"\nmemory = 1\n[[node]]\ndevices = { kind = \"g\", count = 2 }\nlink = { bandwidth = 3 "
+      "[[device]]\nkind = \"g\"\nmemory = 1\n[[node]]\ndevices = { kind = \"g\", count = 2 }\nlink "
+      "= { bandwidth = 3 "
       "}\n",
       "c");
   CHECK(node.bandwidth(DeviceId(0), DeviceId(1)) == 3.0);

@@ -12,7 +12,8 @@ namespace {
 constexpr double gbit = 1.25e8;
 
 TEST_CASE("an expression is nodes of the catalogues", "[cluster][expression]") {
-  const Cluster cluster = parse_cluster_expression("2x dgx-h100, 4x dgx-a100-40, 1x 4x l40s @ 200Gb/s");
+  const Cluster cluster =
+      parse_cluster_expression("2x dgx-h100, 4x dgx-a100-40, 1x 4x l40s @ 200Gb/s");
   CHECK(cluster.num_nodes() == 7);
   CHECK(cluster.num_devices() == 2 * 8 + 4 * 8 + 4);
   REQUIRE(cluster.groups.size() == 3);
@@ -35,7 +36,8 @@ TEST_CASE("the same text in other forms is the same cluster", "[cluster][express
     return write_cluster(cluster);
   };
   const std::string one = nodes("2x 4x l40s @ 100Gb/s");
-  for (const char* text : {"2x4xl40s@100Gbps", "  2 X 4 * L40S   @ 100 Gbit/s ", "2x 4x NVIDIA L40S @ 12.5 GB/s"}) {
+  for (const char* text :
+       {"2x4xl40s@100Gbps", "  2 X 4 * L40S   @ 100 Gbit/s ", "2x 4x NVIDIA L40S @ 12.5 GB/s"}) {
     CAPTURE(text);
     CHECK(nodes(text) == one);
   }
@@ -54,7 +56,8 @@ TEST_CASE("one device needs no links, and a kind is described once", "[cluster][
 }
 
 TEST_CASE("an expression written as a file reads as the same cluster", "[cluster][expression]") {
-  for (const char* text : {"2x dgx-h100, 1x 4x l40s @ 200Gb/s", "3x p3.16xlarge", "2x 8x mi250x-gcd", "gb200-nvl72"}) {
+  for (const char* text :
+       {"2x dgx-h100, 1x 4x l40s @ 200Gb/s", "3x p3.16xlarge", "2x 8x mi250x-gcd", "gb200-nvl72"}) {
     CAPTURE(text);
     const std::string written = write_cluster(parse_cluster_expression(text));
     CHECK(write_cluster(parse_cluster(written, "written")) == written);
@@ -85,16 +88,20 @@ TEST_CASE("bad expressions are refused with what to write", "[cluster][expressio
       {"0x dgx-h100", "has the count \"0\" (a count is a whole number of at least 1)"},
       {"-2x dgx-h100", "has the count \"-2\" (a count is a whole number of at least 1)"},
       {"2.5x dgx-h100", "has the count \"2.5\" (a count is a whole number of at least 1)"},
-      {"99999999999x l40s", "has the count \"99999999999\" (a count is a whole number of at least 1)"},
+      {"99999999999x l40s",
+       "has the count \"99999999999\" (a count is a whole number of at least 1)"},
       {"2x 3x 4x l40s", "has 3 counts in \"2x 3x 4x l40s\""},
       {"2x 4x dgx-h100",
-       "has two counts in \"2x 4x dgx-h100\" (a dgx-h100 has 8 h100-sxm-80gb of its own); write \"2x "
+       "has two counts in \"2x 4x dgx-h100\" (a dgx-h100 has 8 h100-sxm-80gb of its own); write "
+       "\"2x "
        "dgx-h100\""},
       {"2x dgx-h101",
-       "\"dgx-h101\" is no node or device that is known (nor is there a file of the whole text); did you "
+       "\"dgx-h101\" is no node or device that is known (nor is there a file of the whole text); "
+       "did you "
        "mean dgx-"},
       {"4x h100",
-       "\"h100\" is no node or device that is known (nor is there a file of the whole text); did you mean "
+       "\"h100\" is no node or device that is known (nor is there a file of the whole text); did "
+       "you mean "
        "dgx-h100 or nd96isr_h100_v5 or h100-pcie-80gb or h100-sxm-80gb?"},
       {"2x toaster", "`pptrain cluster --list` shows what is known"},
       {"2x dgx-h100 @ fast",

@@ -23,13 +23,16 @@ std::string large_cluster() {
         "[[node]]\nkind = \"n\"\ncount = 32\ndevices = {{ kind = \"g\", count = 8 }}\n"
         "link = {{ bandwidth = \"200 GB/s\", latency = \"2 us\" }}\n"
         "uplink = {{ bandwidth = \"200 Gbit/s\", latency = \"5 us\" }}\nswitch = \"rack{0}\"\n"
-        "[[switch]]\nname = \"rack{0}\"\nuplink = {{ bandwidth = \"100 Gbit/s\", latency = \"7 us\" }}\n"
+        "[[switch]]\nname = \"rack{0}\"\nuplink = {{ bandwidth = \"100 Gbit/s\", latency = \"7 "
+        "us\" }}\n"
         "switch = \"row{1}\"\n",
         rack, rack / 10);
   }
   for (int row = 0; row < 4; ++row) {
-    text += fmt::format("[[switch]]\nname = \"row{}\"\nuplink = {{ bandwidth = \"50 Gbit/s\", latency = \"9 us\" }}\n",
-                        row);
+    text += fmt::format(
+        "[[switch]]\nname = \"row{}\"\nuplink = {{ bandwidth = \"50 Gbit/s\", latency = \"9 us\" "
+        "}}\n",
+        row);
   }
   return text;
 }
@@ -64,7 +67,8 @@ TEST_CASE("a cluster of 10,240 devices needs no table of pairs", "[cluster]") {
     for (int i = 0; i < num_queries; ++i) {
       const int a = device(generator);
       const int b = device(generator);
-      if (a != b && cluster.bandwidth(DeviceId(a), DeviceId(b)) != expected_bandwidth(a, b)) ++wrong;
+      if (a != b && cluster.bandwidth(DeviceId(a), DeviceId(b)) != expected_bandwidth(a, b))
+        ++wrong;
     }
   });
   CHECK(wrong == 0);

@@ -7,7 +7,8 @@
 namespace pptrain {
 namespace {
 
-std::string cluster_text(const std::string& root, const std::string& node, const std::string& at_switch = "") {
+std::string cluster_text(const std::string& root, const std::string& node,
+                         const std::string& at_switch = "") {
   return root + R"(
 [[device]]
 kind = "h100-sxm-80gb"
@@ -26,11 +27,13 @@ uplink = { bandwidth = "10 Gbit/s" }
 )" + at_switch;
 }
 
-TEST_CASE("prices, power and failures of a cluster's file are read and written", "[cluster][prices]") {
-  const std::string text = cluster_text("currency = \"EUR\"\nstorage_bandwidth = \"20 GB/s\"\n",
-                                        "price = 98.32\npower = \"10.2 kW\"\nmtbf = \"5000 h\"\n", "egress = 0.09\n");
-  for (const Cluster& cluster :
-       {parse_cluster(text, "c.toml"), parse_cluster(write_cluster(parse_cluster(text, "c")), "d")}) {
+TEST_CASE("prices, power and failures of a cluster's file are read and written",
+          "[cluster][prices]") {
+  const std::string text =
+      cluster_text("currency = \"EUR\"\nstorage_bandwidth = \"20 GB/s\"\n",
+                   "price = 98.32\npower = \"10.2 kW\"\nmtbf = \"5000 h\"\n", "egress = 0.09\n");
+  for (const Cluster& cluster : {parse_cluster(text, "c.toml"),
+                                 parse_cluster(write_cluster(parse_cluster(text, "c")), "d")}) {
     CHECK(cluster.currency == "EUR");
     CHECK(cluster.storage_bandwidth == 20e9);
     CHECK(*cluster.groups[0].price == 98.32);
@@ -49,17 +52,21 @@ TEST_CASE("a node takes what the catalogue says of its devices", "[cluster][pric
 }
 
 TEST_CASE("prices without a currency are refused with their line", "[cluster][prices]") {
-  const auto complaint = [](const std::string& text) { return complaint_of([&] { parse_cluster(text, "c.toml"); }); };
+  const auto complaint = [](const std::string& text) {
+    return complaint_of([&] { parse_cluster(text, "c.toml"); });
+  };
   const std::string bare = complaint(cluster_text("", "price = 98.32\n"));
   CHECK(bare.starts_with("c.toml:11: the price has no currency"));
   CHECK(bare.find("add currency = \"USD\"") != std::string::npos);
-  CHECK(complaint(cluster_text("", "", "egress = 1\n")).find("the price of what leaves has no currency") !=
-        std::string::npos);
-  CHECK(complaint(cluster_text("currency = \"dollars\"\n", "")).starts_with("c.toml:1: \"dollars\" is no currency"));
-  CHECK(complaint(cluster_text("currency = \"USD\"\n", "price = -1\n")).find("must be between 0 and") !=
-        std::string::npos);
+  CHECK(complaint(cluster_text("", "", "egress = 1\n"))
+            .find("the price of what leaves has no currency") != std::string::npos);
+  CHECK(complaint(cluster_text("currency = \"dollars\"\n", ""))
+            .starts_with("c.toml:1: \"dollars\" is no currency"));
+  CHECK(complaint(cluster_text("currency = \"USD\"\n", "price = -1\n"))
+            .find("must be between 0 and") != std::string::npos);
   CHECK(complaint(cluster_text("", "mtbf = 0\n")).find("must be positive") != std::string::npos);
-  CHECK(complaint(cluster_text("", "power = \"3 GB\"\n")).find("is no unit of this key") != std::string::npos);
+  CHECK(complaint(cluster_text("", "power = \"3 GB\"\n")).find("is no unit of this key") !=
+        std::string::npos);
 }
 
 TEST_CASE("the command line prices nodes, or devices by the hour", "[cluster][prices]") {
@@ -70,8 +77,9 @@ TEST_CASE("the command line prices nodes, or devices by the hour", "[cluster][pr
   CHECK(*cluster.groups[0].price == 98.32);
   CHECK(*cluster.groups[1].price == 6.0);  // four devices
   CHECK(cluster.currency == "USD");
-  CHECK(complaint_of([&] { set_node_price(cluster, parse_node_price("l40s=1EUR")); }).find("prices in USD and EUR") !=
-        std::string::npos);
+  CHECK(complaint_of([&] {
+          set_node_price(cluster, parse_node_price("l40s=1EUR"));
+        }).find("prices in USD and EUR") != std::string::npos);
 }
 
 TEST_CASE("prices that are none are refused with what to write", "[cluster][prices]") {

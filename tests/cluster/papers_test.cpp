@@ -34,7 +34,8 @@ const std::vector<PaperCluster>& paper_clusters() {
       // AMP, section 4.3
       {"aws-homogeneous", {{4, 4, "t4", 16 * gb, 50 * gbit, 50 * gbit}}},
       {"aws-heterogeneous",
-       {{3, 4, "v100", 16 * gb, 170 * gbit, 10 * gbit}, {1, 4, "t4", 16 * gb, 50 * gbit, 50 * gbit}}},
+       {{3, 4, "v100", 16 * gb, 170 * gbit, 10 * gbit},
+        {1, 4, "t4", 16 * gb, 50 * gbit, 50 * gbit}}},
       {"aws-heterogeneous-model", {{4, 4, "v100", 16 * gb, 170 * gbit, 10 * gbit}}},
       // DAPPLE, tables III and V, section VI
       {"dapple-a", {{2, 8, "v100", 16 * gb, 130 * gb, 25 * gbit}}},
@@ -43,9 +44,11 @@ const std::vector<PaperCluster>& paper_clusters() {
       {"dapple-c", {{16, 1, "v100", 16 * gb, 0, 10 * gbit}}},
       // Whale, section 5
       {"whale-8v100-8p100",
-       {{1, 8, "v100-32gb", 32 * gb, 150 * gb, 50 * gbit}, {1, 8, "p100", 16 * gb, 15.75 * gb, 50 * gbit}}},
+       {{1, 8, "v100-32gb", 32 * gb, 150 * gb, 50 * gbit},
+        {1, 8, "p100", 16 * gb, 15.75 * gb, 50 * gbit}}},
       {"whale-4v100-4p100",
-       {{1, 4, "v100-32gb", 32 * gb, 150 * gb, 50 * gbit}, {1, 4, "p100", 16 * gb, 15.75 * gb, 50 * gbit}}},
+       {{1, 4, "v100-32gb", 32 * gb, 150 * gb, 50 * gbit},
+        {1, 4, "p100", 16 * gb, 15.75 * gb, 50 * gbit}}},
       {"whale-v100-4x8", {{4, 8, "v100-32gb", 32 * gb, 150 * gb, 50 * gbit}}},
       {"whale-v100-32x8", {{32, 8, "v100-32gb", 32 * gb, 150 * gb, 50 * gbit}}},
       {"whale-v100-64x8", {{64, 8, "v100-32gb", 32 * gb, 150 * gb, 50 * gbit}}},
@@ -70,7 +73,8 @@ void check_nodes(const Cluster& cluster, const Nodes& nodes, int node) {
       CHECK(cluster.kind_of(device).name == nodes.kind);
       CHECK(cluster.kind_of(device).memory == nodes.memory);
     }
-    if (nodes.devices > 1) CHECK(cluster.bandwidth(devices.front(), devices.back()) == Approx(nodes.link));
+    if (nodes.devices > 1)
+      CHECK(cluster.bandwidth(devices.front(), devices.back()) == Approx(nodes.link));
     CHECK(cluster.group_of_node(node + i).uplink.bandwidth == Approx(nodes.uplink));
   }
 }
@@ -79,9 +83,10 @@ void check_nodes(const Cluster& cluster, const Nodes& nodes, int node) {
 void check_uplinks(const Cluster& cluster) {
   for (int a = 0; a < cluster.num_nodes(); ++a) {
     for (int b = 0; b < a; ++b) {
-      const double slower =
-          std::min(cluster.group_of_node(a).uplink.bandwidth, cluster.group_of_node(b).uplink.bandwidth);
-      CHECK(cluster.bandwidth(cluster.devices_of_node(a).back(), cluster.devices_of_node(b).front()) == slower);
+      const double slower = std::min(cluster.group_of_node(a).uplink.bandwidth,
+                                     cluster.group_of_node(b).uplink.bandwidth);
+      CHECK(cluster.bandwidth(cluster.devices_of_node(a).back(),
+                              cluster.devices_of_node(b).front()) == slower);
     }
   }
 }
@@ -109,8 +114,9 @@ TEST_CASE("every cluster file is held to its paper", "[cluster][inputs]") {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".toml") continue;
     CAPTURE(entry.path().string());
-    CHECK(std::any_of(paper_clusters().begin(), paper_clusters().end(),
-                      [&](const PaperCluster& paper) { return paper.name == entry.path().stem().string(); }));
+    CHECK(std::any_of(
+        paper_clusters().begin(), paper_clusters().end(),
+        [&](const PaperCluster& paper) { return paper.name == entry.path().stem().string(); }));
   }
 }
 

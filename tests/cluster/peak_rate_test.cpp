@@ -5,9 +5,11 @@
 namespace pptrain {
 namespace {
 
-TEST_CASE("the peak of a cluster is that of its devices in a precision, or not known", "[cluster]") {
+TEST_CASE("the peak of a cluster is that of its devices in a precision, or not known",
+          "[cluster]") {
   Cluster cluster;
-  cluster.device_kinds = {{"cpu", 1e9, {{"fp32", 1e9}, {"bf16", 2e9}}, 0.0}, {"gpu", 1e9, {{"bf16", 1e12}}, 0.0}};
+  cluster.device_kinds = {{"cpu", 1e9, {{"fp32", 1e9}, {"bf16", 2e9}}, 0.0},
+                          {"gpu", 1e9, {{"bf16", 1e12}}, 0.0}};
   NodeGroup hosts;
   hosts.device_kind = "cpu";
   hosts.count = 2;

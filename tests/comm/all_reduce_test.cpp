@@ -33,7 +33,8 @@ struct World {
 std::vector<float> contribution(int rank, std::size_t n) {
   std::vector<float> values(n);
   CounterRandom(rank, "all-reduce").fill_normal(0, n, values.data());
-  for (std::size_t i = 0; i < n; ++i) values[i] *= std::pow(10.0F, static_cast<float>(i % 7) - 3.0F);
+  for (std::size_t i = 0; i < n; ++i)
+    values[i] *= std::pow(10.0F, static_cast<float>(i % 7) - 3.0F);
   return values;
 }
 
@@ -67,7 +68,8 @@ TEST_CASE("reduce-scatter and all-gather of uneven slices make an all-reduce", "
   world.group->all_reduce_sum(expected.data(), expected.size());
   const std::vector<float> own = contribution(world.rank, 4007);
   std::vector<float> data = own;
-  world.waiter.wait(*world.group->start_reduce_scatter_sum(data.data(), slices), [] { return "test"; });
+  world.waiter.wait(*world.group->start_reduce_scatter_sum(data.data(), slices),
+                    [] { return "test"; });
   for (std::int64_t i = 0; i < 4007; ++i) {
     CHECK(data[i] == (slices[world.rank].contains(i) ? expected[i] : own[i]));
   }
@@ -89,11 +91,14 @@ TEST_CASE("messages longer than MPI counts travel in pieces, in their order", "[
     in_pieces.all_reduce_sum(sum.data(), n);
     CHECK(sum == expected);
     MpiTransport transport(MPI_COMM_WORLD, most);
-    const RankId next((world.rank + 1) % world.size), previous((world.rank + world.size - 1) % world.size);
-    const std::vector<float> own = contribution(world.rank, n), other = contribution(10 + world.rank, n / 2);
+    const RankId next((world.rank + 1) % world.size),
+        previous((world.rank + world.size - 1) % world.size);
+    const std::vector<float> own = contribution(world.rank, n),
+                             other = contribution(10 + world.rank, n / 2);
     std::vector<float> first(n), empty, second(n / 2);
     std::vector<PendingPtr> pending;
-    for (const std::vector<float>* from : {&own, static_cast<const std::vector<float>*>(&empty), &other}) {
+    for (const std::vector<float>* from :
+         {&own, static_cast<const std::vector<float>*>(&empty), &other}) {
       pending.push_back(transport.send(next, 2, from->data(), from->size() * sizeof(float)));
     }
     for (std::vector<float>* to : {&first, &empty, &second}) {
@@ -122,12 +127,15 @@ TEST_CASE("bf16 is summed in fp32 in the order of the members and rounded once",
     std::vector<BFloat16> scattered = data;
     world.waiter.wait(*world.group->start_all_reduce_sum(data.data(), n), [] { return "test"; });
     const auto end = static_cast<std::int64_t>(n);
-    const std::vector<Interval> slices = {{0, end / 3}, {end / 3, end / 3}, {end / 3, end / 2}, {end / 2, end}};
-    world.waiter.wait(*world.group->start_reduce_scatter_sum(scattered.data(), slices), [] { return "test"; });
+    const std::vector<Interval> slices = {
+        {0, end / 3}, {end / 3, end / 3}, {end / 3, end / 2}, {end / 2, end}};
+    world.waiter.wait(*world.group->start_reduce_scatter_sum(scattered.data(), slices),
+                      [] { return "test"; });
     const Interval own = slices[static_cast<std::size_t>(world.rank)];
     int wrong = 0;
     for (std::int64_t i = own.begin; i < own.end; ++i) wrong += same(scattered, i) ? 0 : 1;
-    world.waiter.wait(*world.group->start_all_gather(scattered.data(), slices), [] { return "test"; });
+    world.waiter.wait(*world.group->start_all_gather(scattered.data(), slices),
+                      [] { return "test"; });
     for (std::int64_t i = 0; i < end; ++i) wrong += same(data, i) && same(scattered, i) ? 0 : 1;
     CHECK(wrong == 0);
   }
@@ -138,9 +146,11 @@ TEST_CASE("several all-reduces may be under way at once", "[np4]") {
   std::vector<std::vector<float>> data;
   std::vector<PendingPtr> pending;
   for (int k = 0; k < 5; ++k) data.emplace_back(10000 + k, static_cast<float>(world.rank + k));
-  for (auto& values : data) pending.push_back(world.group->start_all_reduce_sum(values.data(), values.size()));
+  for (auto& values : data)
+    pending.push_back(world.group->start_all_reduce_sum(values.data(), values.size()));
   for (auto& operation : pending) world.waiter.wait(*operation, [] { return std::string("test"); });
-  for (int k = 0; k < 5; ++k) CHECK(data[k] == std::vector<float>(10000 + k, 6.0F + 4.0F * static_cast<float>(k)));
+  for (int k = 0; k < 5; ++k)
+    CHECK(data[k] == std::vector<float>(10000 + k, 6.0F + 4.0F * static_cast<float>(k)));
 }
 
 TEST_CASE("a NaN of one rank reaches all", "[np4]") {
@@ -203,7 +213,8 @@ TEST_CASE("a sum names the member that has not come, and no other", "[np4]") {
   PendingPtr sum;
   if (world.rank != 2) {
     sum = world.group->start_all_reduce_sum(data.data(), data.size());
-    while (sum->missing() != "an all-reduce with rank 2") REQUIRE(!sum->test());  // the others come when they come
+    while (sum->missing() != "an all-reduce with rank 2")
+      REQUIRE(!sum->test());  // the others come when they come
     for (int i = 0; i < 200; ++i) CHECK(!sum->test());
     CHECK(sum->missing() == "an all-reduce with rank 2");
   }

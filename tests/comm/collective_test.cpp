@@ -37,7 +37,8 @@ TEST_CASE("every rank has the text of rank 0", "[np4]") {
 TEST_CASE("doubles come together in the order of the ranks", "[np4]") {
   Waiter waiter(600.0, CoreUse::shared);
   const int rank = rank_in(MPI_COMM_WORLD);
-  const std::vector<double> all = gather(MPI_COMM_WORLD, std::vector<double>{rank + 0.5, -1.0 * rank}, waiter);
+  const std::vector<double> all =
+      gather(MPI_COMM_WORLD, std::vector<double>{rank + 0.5, -1.0 * rank}, waiter);
   if (rank == 0) {
     CHECK(all == std::vector<double>{0.5, 0.0, 1.5, -1.0, 2.5, -2.0, 3.5, -3.0});
   } else {
@@ -70,7 +71,7 @@ TEST_CASE("a rank that does not come is named, and no other", "[np4]") {
 
 TEST_CASE("a rank that takes no part in a broadcast is named", "[np4]") {
   const MpiComm comm = MpiComm::duplicate(MPI_COMM_WORLD);  // keeps what is never received
-  const std::string text(1 << 20, 'x');                     // too long to leave before it is awaited
+  const std::string text(1 << 20, 'x');  // too long to leave before it is awaited
   std::string complaint;
   test::SimulatedTime time(MPI_COMM_WORLD);
   if (const test::SimulatedTime::Section section(time); comm.rank() != 2) {
@@ -114,7 +115,8 @@ TEST_CASE("where the host gives one rank no memory all fail alike", "[np4]") {
   const auto greedy = [] {
     if (rank_in(MPI_COMM_WORLD) == 3) throw std::bad_alloc();
   };
-  const std::optional<Error> error = error_of([&] { collectively(MPI_COMM_WORLD, waiter, greedy); });
+  const std::optional<Error> error =
+      error_of([&] { collectively(MPI_COMM_WORLD, waiter, greedy); });
   REQUIRE(error.has_value());
   CHECK(error->code() == ExitCode::runtime_failure);
   CHECK(std::string(error->what()).find("no memory") != std::string::npos);

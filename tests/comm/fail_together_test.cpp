@@ -16,7 +16,8 @@ namespace {
 constexpr double timeout_seconds = 1e6;
 
 /// What it throws where `failing` does `failure` while the others wait for it.
-std::optional<Error> error_where(const std::vector<int>& failing, const std::function<void()>& failure) {
+std::optional<Error> error_where(const std::vector<int>& failing,
+                                 const std::function<void()>& failure) {
   Alarm alarm(MPI_COMM_WORLD);
   Waiter waiter(timeout_seconds, CoreUse::shared);
   waiter.listen(&alarm);
@@ -56,8 +57,9 @@ TEST_CASE("what fails on one rank fails on all with its message, at once", "[np4
 
 TEST_CASE("what ends well goes on, and what all throw is thrown as it is", "[np4]") {
   CHECK_FALSE(error_where({}, [] {}));
-  const std::optional<Error> error =
-      error_where({0, 1, 2, 3}, [] { throw Error(ExitCode::other, "the loss is no number", ThrownBy::all_ranks); });
+  const std::optional<Error> error = error_where({0, 1, 2, 3}, [] {
+    throw Error(ExitCode::other, "the loss is no number", ThrownBy::all_ranks);
+  });
   REQUIRE(error);
   CHECK(std::string(error->what()) == "the loss is no number");
 }
@@ -74,14 +76,17 @@ TEST_CASE("where a rank stands still each of the others throws what it waited fo
     // Rank 0 has waited for long when the others have come and wait too.
     const test::SimulatedTime::Section section(time);
     if (rank != 2) {
-      error = error_of([&] { fail_together(alarm, timeout_seconds, [&] { quiet_barrier(comm.get(), waiter); }); });
+      error = error_of([&] {
+        fail_together(alarm, timeout_seconds, [&] { quiet_barrier(comm.get(), waiter); });
+      });
     }
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 2) return;
   REQUIRE(error);
   CHECK(error->thrown_by() == ThrownBy::this_rank);
-  const std::string expected = rank == 0 ? "waited longer than 300 ms for rank 2" : "has given up waiting";
+  const std::string expected =
+      rank == 0 ? "waited longer than 300 ms for rank 2" : "has given up waiting";
   CHECK_THAT(error->what(), Catch::Contains(expected));
 }
 

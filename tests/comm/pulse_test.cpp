@@ -14,7 +14,9 @@ namespace {
 /// Long enough that a busy machine takes no rank for one that stands still.
 constexpr double timeout_seconds = 2.0;
 
-void sleep_for(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+void sleep_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+}
 
 Waiter heeding_waiter(MPI_Comm comm) {
   std::shared_ptr<Pulse> pulse = Pulse::start(comm, timeout_seconds);
@@ -52,8 +54,9 @@ TEST_CASE("a rank that stands still is named by all others, rank 0 too", "[np4]"
     REQUIRE(error);
     CHECK(error->code() == ExitCode::runtime_failure);
     CHECK(error->thrown_by() == ThrownBy::this_rank);
-    CHECK_THAT(error->what(), Catch::Contains(fmt::format("rank {} has not answered for 2 s", still)) &&
-                                  Catch::Contains(fmt::format("look at the process of rank {}", still)));
+    CHECK_THAT(error->what(),
+               Catch::Contains(fmt::format("rank {} has not answered for 2 s", still)) &&
+                   Catch::Contains(fmt::format("look at the process of rank {}", still)));
   }
 }
 
@@ -72,6 +75,8 @@ TEST_CASE("where all ranks wait for each other nobody waits for ever", "[np2]") 
   CHECK_THAT(error->what(), Catch::Contains("waited longer than 2 s for rank 1"));
 }
 
-TEST_CASE("a rank alone has no pulse", "[np1]") { CHECK(Pulse::start(MPI_COMM_SELF, timeout_seconds) == nullptr); }
+TEST_CASE("a rank alone has no pulse", "[np1]") {
+  CHECK(Pulse::start(MPI_COMM_SELF, timeout_seconds) == nullptr);
+}
 
 }  // namespace pptrain

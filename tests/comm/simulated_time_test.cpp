@@ -6,7 +6,8 @@
 using namespace pptrain;
 using namespace pptrain::test;
 
-TEST_CASE("simulated time passes while all ranks sleep, and no faster than the first is due", "[np4]") {
+TEST_CASE("simulated time passes while all ranks sleep, and no faster than the first is due",
+          "[np4]") {
   SimulatedTime time(MPI_COMM_WORLD);
   if (!time.is_simulated()) return;
   int rank = 0;

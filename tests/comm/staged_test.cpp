@@ -1,4 +1,5 @@
-// Collectives and messages of a device's memory by way of the host, on a device that works late, against plain ones.
+// Collectives and messages of a device's memory by way of the host, on a device that works late,
+// against plain ones.
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -18,7 +19,8 @@ namespace {
 std::vector<float> contribution(int rank, std::size_t n) {
   std::vector<float> values(n);
   CounterRandom(rank, "staged").fill_normal(0, n, values.data());
-  for (std::size_t i = 0; i < n; ++i) values[i] *= std::pow(10.0F, static_cast<float>(i % 7) - 3.0F);
+  for (std::size_t i = 0; i < n; ++i)
+    values[i] *= std::pow(10.0F, static_cast<float>(i % 7) - 3.0F);
   return values;
 }
 
@@ -37,8 +39,10 @@ struct World {
 
   World() : members(static_cast<std::size_t>(size)) {
     std::iota(members.begin(), members.end(), 0);
-    plain = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, 1, "plain", host_arena, waiter);
-    auto host = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, 2, "staged", staging.blocks(), waiter);
+    plain =
+        std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, 1, "plain", host_arena, waiter);
+    auto host = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, 2, "staged",
+                                                  staging.blocks(), waiter);
     staged = std::make_unique<StagedCommunicator>(std::move(host), staging, "staged", waiter);
     waiter.move_beside([this] { staging.progress(); });
   }
@@ -97,9 +101,11 @@ TEST_CASE("staged sums under way at once are told apart, whichever is looked at 
   const int blocking = world.device.num_blocking();
   for (const DeviceValues& array : arrays)
     pending.push_back(world.staged->start_all_reduce_sum(array.data(), array.size()));
-  for (int k = 0; k < num_sums; ++k) world.wait(*pending[static_cast<std::size_t>((k + world.rank) % num_sums)]);
+  for (int k = 0; k < num_sums; ++k)
+    world.wait(*pending[static_cast<std::size_t>((k + world.rank) % num_sums)]);
   CHECK(world.device.num_blocking() == blocking);  // the host waited for peers alone
-  for (int k = 0; k < num_sums; ++k) CHECK(arrays[static_cast<std::size_t>(k)].read() == expected[k]);
+  for (int k = 0; k < num_sums; ++k)
+    CHECK(arrays[static_cast<std::size_t>(k)].read() == expected[k]);
 }
 
 namespace {
@@ -114,8 +120,10 @@ void send_around() {
   const DeviceValues in(world.arena, std::vector<float>(own.size(), 0.0F));
   const int next = (world.rank + 1) % world.size;
   const int previous = (world.rank + world.size - 1) % world.size;
-  const PendingPtr sending = transport.send(RankId(next), 3, out.data(), own.size() * sizeof(float));
-  const PendingPtr receiving = transport.receive(RankId(previous), 3, in.data(), own.size() * sizeof(float));
+  const PendingPtr sending =
+      transport.send(RankId(next), 3, out.data(), own.size() * sizeof(float));
+  const PendingPtr receiving =
+      transport.receive(RankId(previous), 3, in.data(), own.size() * sizeof(float));
   world.device.fill(in.data(), 0xff, 0);
   // Waits for a message of the host that its peer sends when it has got the staged one.
   float token = 0.0F;
@@ -137,12 +145,15 @@ TEST_CASE("what is to be sent leaves while its rank waits for others", "[np4]") 
   send_around<DeviceTransport>();
 }
 
-TEST_CASE("MPI that takes a device's memory reads and writes it behind the work of the device, without a copy",
-          "[np2]") {
+TEST_CASE(
+    "MPI that takes a device's memory reads and writes it behind the work of the device, without a "
+    "copy",
+    "[np2]") {
   World world;
   DeviceTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
   constexpr std::size_t n = 30000, bytes = n * sizeof(float);
-  const std::vector<float> own = contribution(world.rank, n), before = contribution(10 + world.rank, n);
+  const std::vector<float> own = contribution(world.rank, n),
+                           before = contribution(10 + world.rank, n);
   const DeviceValues out(world.arena, std::vector<float>(n, 0.0F)), source(world.arena, own);
   const DeviceValues in(world.arena, before), kept(world.arena, std::vector<float>(n, 0.0F));
   const RankId peer(1 - world.rank);
@@ -189,7 +200,8 @@ TEST_CASE("a staged sum names the member that has not come", "[np4]") {
     CHECK(sum->missing() == "the work of late device before a transfer");
     for (int i = 0; i < 2000; ++i) CHECK(!sum->test());
     MPI_Barrier(MPI_COMM_WORLD);
-    while (sum->missing() != "an all-reduce with rank 2") REQUIRE(!sum->test());  // the others come when they come
+    while (sum->missing() != "an all-reduce with rank 2")
+      REQUIRE(!sum->test());  // the others come when they come
   } else {
     MPI_Barrier(MPI_COMM_WORLD);
   }
@@ -198,7 +210,8 @@ TEST_CASE("a staged sum names the member that has not come", "[np4]") {
   world.wait(*sum);
 }
 
-TEST_CASE("the block of a transfer that is given up is not handed out while the device reads it", "[np2]") {
+TEST_CASE("the block of a transfer that is given up is not handed out while the device reads it",
+          "[np2]") {
   World world;
   const DeviceValues values(world.arena, contribution(0, 100));
   StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
@@ -209,12 +222,15 @@ TEST_CASE("the block of a transfer that is given up is not handed out while the 
   CHECK(world.staging.blocks().bytes_in_use() == 0);
 }
 
-TEST_CASE("transfers are given up quietly where the device has failed, so that its error is what is told", "[np2]") {
+TEST_CASE(
+    "transfers are given up quietly where the device has failed, so that its error is what is told",
+    "[np2]") {
   const auto use = [] {
     World world;
     const DeviceValues values(world.arena, contribution(0, 100));
     StagedTransport transport(std::make_unique<MpiTransport>(MPI_COMM_WORLD), world.staging);
-    const PendingPtr sending = transport.send(RankId(1 - world.rank), 1, values.data(), 100 * sizeof(float));
+    const PendingPtr sending =
+        transport.send(RankId(1 - world.rank), 1, values.data(), 100 * sizeof(float));
     world.device.fail();
     world.wait(*sending);
   };

@@ -22,9 +22,11 @@ TEST_CASE("the models of the papers have their dimensions", "[inputs]") {
   const Config small = read_config(source_file("inputs/gpt2-124m.toml"));
   CHECK((small.model.layers == 12 && small.model.hidden_size == 768 && small.model.heads == 12));
   const Config medium = read_config(source_file("inputs/gpt2-345m.toml"));
-  CHECK((medium.model.layers == 24 && medium.model.hidden_size == 1024 && medium.model.heads == 16));
+  CHECK(
+      (medium.model.layers == 24 && medium.model.hidden_size == 1024 && medium.model.heads == 16));
   for (const Config& config : {small, medium}) {
-    CHECK((config.model.vocabulary_size == 50257 && config.model.tied && config.training.sequence_length == 1024));
+    CHECK((config.model.vocabulary_size == 50257 && config.model.tied &&
+           config.training.sequence_length == 1024));
   }
 }
 

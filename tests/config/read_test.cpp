@@ -150,7 +150,8 @@ TEST_CASE("a flag may be left to the planner", "[config]") {
   CHECK(offload("true") == true);
   CHECK(offload("false") == false);
   CHECK(refused("[parallelism]\noffload = \"yes\"\n") ==
-        "c.toml:2: parallelism.offload is \"yes\" (it has to be true, false or \"auto\"); write true or false without "
+        "c.toml:2: parallelism.offload is \"yes\" (it has to be true, false or \"auto\"); write "
+        "true or false without "
         "quotes");
 }
 
@@ -184,9 +185,9 @@ TEST_CASE("a configuration that was sent names the lines of the user's file", "[
 
 TEST_CASE("every default is written out", "[config]") {
   const std::string written = write_config(parse(""));
-  for (const char* line :
-       {"[lr_scheduler]\n", "micro_batch_size = \"auto\"\n", "timeout = \"120 s\"\n", "beta1 = 0.9\n",
-        "trace = false\n", "train = []\n", "zero_stage = \"auto\"\n", "gradient_clip = 1.0\n"}) {
+  for (const char* line : {"[lr_scheduler]\n", "micro_batch_size = \"auto\"\n",
+                           "timeout = \"120 s\"\n", "beta1 = 0.9\n", "trace = false\n",
+                           "train = []\n", "zero_stage = \"auto\"\n", "gradient_clip = 1.0\n"}) {
     CAPTURE(line);
     CHECK(written.find(line) != std::string::npos);
   }
@@ -207,14 +208,16 @@ TEST_CASE("every key stands in the round trip of the documented file", "[config]
 }
 
 TEST_CASE("unknown sections and keys name line and nearest name", "[config]") {
-  CHECK(refused("[training]\nstep = 3\n") == "c.toml:2: training.step is not known; did you mean training.steps?");
-  CHECK(refused("[trainin]\nsteps = 3\n") == "c.toml:1: trainin is not known; did you mean training?");
+  CHECK(refused("[training]\nstep = 3\n") ==
+        "c.toml:2: training.step is not known; did you mean training.steps?");
+  CHECK(refused("[trainin]\nsteps = 3\n") ==
+        "c.toml:1: trainin is not known; did you mean training?");
   CHECK(refused("[[model.annotate]]\nlayers = [0, 1]\ndevices = 1\nprimitiv = \"split\"\n") ==
         "c.toml:4: model.annotate.primitiv is not known; did you mean model.annotate.primitive?");
   CHECK(refused("", {"training.stepz=3"}) ==
         "--set training.stepz: training.stepz is not known; did you mean training.steps?");
-  CHECK(
-      refused("", {"trainingg.steps=3"}).starts_with("--set trainingg.steps: trainingg is not known; did you mean tr"));
+  CHECK(refused("", {"trainingg.steps=3"})
+            .starts_with("--set trainingg.steps: trainingg is not known; did you mean tr"));
 }
 
 TEST_CASE("duplicate keys name line and column", "[config]") {
@@ -222,90 +225,121 @@ TEST_CASE("duplicate keys name line and column", "[config]") {
 }
 
 TEST_CASE("wrong types and units name line and key", "[config]") {
-  CHECK(refused("[training]\nsteps = \"ten\"\n").starts_with("c.toml:2: training.steps is a string"));
-  CHECK(refused("[training]\nsteps = 1.5\n").starts_with("c.toml:2: training.steps is a float"));
-  CHECK(refused("[job]\ntimeout = \"5 GiB\"\n").starts_with("c.toml:2: job.timeout = \"5 GiB\" is not understood"));
-  CHECK(refused("[data]\ntrain = 5\n").starts_with("c.toml:2: data.train is an integer"));
-  CHECK(refused("[parallelism]\ndata = \"all\"\n").starts_with("c.toml:2: parallelism.data is \"all\""));
-  CHECK(refused("training = 3\n").starts_with("c.toml:1: training is an integer (it has to be a table)"));
   CHECK(
-      refused("[[model.annotate]]\nlayers = [1]\ndevices = 1\n").starts_with("c.toml:2: model.annotate.layers has 1"));
-  CHECK(refused("[[model.annotate]]\ndevices = 1\n").starts_with("c.toml:1: model.annotate.layers is missing"));
+      refused("[training]\nsteps = \"ten\"\n").starts_with("c.toml:2: training.steps is a string"));
+  CHECK(refused("[training]\nsteps = 1.5\n").starts_with("c.toml:2: training.steps is a float"));
+  CHECK(refused("[job]\ntimeout = \"5 GiB\"\n")
+            .starts_with("c.toml:2: job.timeout = \"5 GiB\" is not understood"));
+  CHECK(refused("[data]\ntrain = 5\n").starts_with("c.toml:2: data.train is an integer"));
+  CHECK(refused("[parallelism]\ndata = \"all\"\n")
+            .starts_with("c.toml:2: parallelism.data is \"all\""));
+  CHECK(refused("training = 3\n")
+            .starts_with("c.toml:1: training is an integer (it has to be a table)"));
+  CHECK(refused("[[model.annotate]]\nlayers = [1]\ndevices = 1\n")
+            .starts_with("c.toml:2: model.annotate.layers has 1"));
+  CHECK(refused("[[model.annotate]]\ndevices = 1\n")
+            .starts_with("c.toml:1: model.annotate.layers is missing"));
 }
 
 TEST_CASE("values out of range name the limits", "[config]") {
   CHECK(refused("[training]\nsteps = 0\n") ==
         "c.toml:2: training.steps = 0 is out of range (it has to be at least 1); "
         "choose one that is, or leave the key out for its default");
-  CHECK(refused("[model]\nvocabulary_size = 2147483648\n").find("at most 2147483647") != std::string::npos);
-  CHECK(parse("[model]\nvocabulary_size = 2147483647\n").model.vocabulary_size == 2147483647);
-  CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") != std::string::npos);
-  CHECK(refused("[parallelism]\nzero_stage = 0\nzero_group = \"node\"\n").find("stage 0 divides nothing") !=
+  CHECK(refused("[model]\nvocabulary_size = 2147483648\n").find("at most 2147483647") !=
         std::string::npos);
+  CHECK(parse("[model]\nvocabulary_size = 2147483647\n").model.vocabulary_size == 2147483647);
+  CHECK(refused("[parallelism]\nzero_stage = 4\n").find("at least 0 and at most 3") !=
+        std::string::npos);
+  CHECK(refused("[parallelism]\nzero_stage = 0\nzero_group = \"node\"\n")
+            .find("stage 0 divides nothing") != std::string::npos);
   CHECK(refused("[optimizer]\nbeta1 = 1.0\n").find("less than 1") != std::string::npos);
   CHECK(refused("[optimizer]\nlearning_rate = 0\n").find("more than 0") != std::string::npos);
-  for (const char* bad : {"model.layers=0", "model.heads=0", "model.hidden_size=-64", "training.sequence_length=0",
-                          "training.global_batch_size=0", "training.micro_batch_size=0", "optimizer.learning_rate=-1",
-                          "optimizer.learning_rate=inf", "optimizer.beta2=-0.1", "optimizer.epsilon=0",
-                          "optimizer.gradient_clip=-1", "job.seed=-1", "job.timeout=0", "checkpoint.keep=0",
-                          "metrics.interval=0", "training.steps=3000000000", "parallelism.tensor=0"}) {
+  for (const char* bad :
+       {"model.layers=0", "model.heads=0", "model.hidden_size=-64", "training.sequence_length=0",
+        "training.global_batch_size=0", "training.micro_batch_size=0", "optimizer.learning_rate=-1",
+        "optimizer.learning_rate=inf", "optimizer.beta2=-0.1", "optimizer.epsilon=0",
+        "optimizer.gradient_clip=-1", "job.seed=-1", "job.timeout=0", "checkpoint.keep=0",
+        "metrics.interval=0", "training.steps=3000000000", "parallelism.tensor=0"}) {
     CAPTURE(bad);
     CHECK(refused("", {bad}).starts_with("--set "));
   }
 }
 
 TEST_CASE("an override that is no UTF-8 is refused", "[config]") {
-  CHECK(refused("", {"job.name=a\xff"}) ==
-        "--set job.name: the value is not text (it has bytes that are no UTF-8); write it in UTF-8");
+  CHECK(
+      refused("", {"job.name=a\xff"}) ==
+      "--set job.name: the value is not text (it has bytes that are no UTF-8); write it in UTF-8");
 }
 
 TEST_CASE("names that are not known come with the nearest one", "[config]") {
-  CHECK(refused("[parallelism]\nschedule = \"1f1\"\n").find("did you mean \"1f1b\"?") != std::string::npos);
-  CHECK(refused("[planner]\nname = \"megatrom\"\n").find("did you mean \"megatron\"?") != std::string::npos);
-  CHECK(refused("[training]\nprecision = \"fp23\"\n").find("fp32, bf16, fp16") != std::string::npos);
-  CHECK(refused("[optimizer]\nname = \"adam\"\n").find("did you mean \"adamw\"?") != std::string::npos);
-  CHECK(refused("[lr_scheduler]\nname = \"cosin\"\n").find("did you mean \"cosine\"?") != std::string::npos);
+  CHECK(refused("[parallelism]\nschedule = \"1f1\"\n").find("did you mean \"1f1b\"?") !=
+        std::string::npos);
+  CHECK(refused("[planner]\nname = \"megatrom\"\n").find("did you mean \"megatron\"?") !=
+        std::string::npos);
+  CHECK(refused("[training]\nprecision = \"fp23\"\n").find("fp32, bf16, fp16") !=
+        std::string::npos);
+  CHECK(refused("[optimizer]\nname = \"adam\"\n").find("did you mean \"adamw\"?") !=
+        std::string::npos);
+  CHECK(refused("[lr_scheduler]\nname = \"cosin\"\n").find("did you mean \"cosine\"?") !=
+        std::string::npos);
   CHECK(refused("[model]\nname = \"gpt3\"\n").find("did you mean \"gpt2\"?") != std::string::npos);
 }
 
 TEST_CASE("batch sizes that contradict each other name both and the nearest divisors", "[config]") {
   CHECK(refused("[training]\nglobal_batch_size = 12\nmicro_batch_size = 5\n") ==
-        "c.toml:3: micro_batch_size = 5 does not divide global_batch_size = 12 (a step is a whole number of "
+        "c.toml:3: micro_batch_size = 5 does not divide global_batch_size = 12 (a step is a whole "
+        "number of "
         "micro-batches); use 4 or 6, or \"auto\"");
-  CHECK(refused("[training]\nglobal_batch_size = 8\nmicro_batch_size = 16\n").find("use 8,") != std::string::npos);
-  CHECK(refused("[training]\nmicro_batch_size = 2\n[parallelism]\ndata = 4\n").starts_with("c.toml:4: data = 4"));
-  CHECK(parse("[training]\nglobal_batch_size = 12\nmicro_batch_size = 4\n").training.micro_batch_size == 4);
+  CHECK(refused("[training]\nglobal_batch_size = 8\nmicro_batch_size = 16\n").find("use 8,") !=
+        std::string::npos);
+  CHECK(refused("[training]\nmicro_batch_size = 2\n[parallelism]\ndata = 4\n")
+            .starts_with("c.toml:4: data = 4"));
+  CHECK(parse("[training]\nglobal_batch_size = 12\nmicro_batch_size = 4\n")
+            .training.micro_batch_size == 4);
 }
 
 TEST_CASE("other contradictions are refused where they stand", "[config]") {
   CHECK(refused("[model]\nhidden_size = 64\nheads = 5\n") ==
-        "c.toml:3: heads = 5 does not divide hidden_size = 64 (every head gets hidden_size / heads columns); "
+        "c.toml:3: heads = 5 does not divide hidden_size = 64 (every head gets hidden_size / heads "
+        "columns); "
         "use 4 or 8 heads");
-  CHECK(refused("[model]\nlayers = 4\n[parallelism]\npipeline = 7\n").starts_with("c.toml:4: pipeline = 7 is more"));
+  CHECK(refused("[model]\nlayers = 4\n[parallelism]\npipeline = 7\n")
+            .starts_with("c.toml:4: pipeline = 7 is more"));
   CHECK(refused("[parallelism]\ntensor = 5\n").starts_with("c.toml:2: tensor = 5 is more shards"));
-  CHECK(refused("[metrics]\nevaluation_interval = 5\n").starts_with("c.toml:2: evaluation is asked for"));
-  CHECK(refused("[lr_scheduler]\nname = \"cosine\"\nminimum = 1.0\n").starts_with("c.toml:3: minimum = 1"));
+  CHECK(refused("[metrics]\nevaluation_interval = 5\n")
+            .starts_with("c.toml:2: evaluation is asked for"));
+  CHECK(refused("[lr_scheduler]\nname = \"cosine\"\nminimum = 1.0\n")
+            .starts_with("c.toml:3: minimum = 1"));
   CHECK(refused("[lr_scheduler]\nname = \"step\"\n") ==
-        "c.toml: name = \"step\" without step_interval (it says how often the learning rate is lowered); set "
+        "c.toml: name = \"step\" without step_interval (it says how often the learning rate is "
+        "lowered); set "
         "step_interval to a number of steps");
-  CHECK(refused("[lr_scheduler]\nname = \"wsd\"\n").starts_with("c.toml: name = \"wsd\" without decay_steps"));
-  CHECK(refused("[training]\nsteps = 10\n[lr_scheduler]\nname = \"wsd\"\nwarmup_steps = 4\ndecay_steps = 7\n") ==
-        "c.toml:6: decay_steps = 7 is longer than what the warm-up leaves (steps = 10 with warmup_steps = 4 leave 6); "
+  CHECK(refused("[lr_scheduler]\nname = \"wsd\"\n")
+            .starts_with("c.toml: name = \"wsd\" without decay_steps"));
+  CHECK(refused("[training]\nsteps = 10\n[lr_scheduler]\nname = \"wsd\"\nwarmup_steps = "
+                "4\ndecay_steps = 7\n") ==
+        "c.toml:6: decay_steps = 7 is longer than what the warm-up leaves (steps = 10 with "
+        "warmup_steps = 4 leave 6); "
         "lower decay_steps or warmup_steps, or raise [training] steps");
   CHECK(refused("[optimizer]\nname = \"sgd\"\nnesterov = true\n") ==
-        "c.toml:3: nesterov = true without momentum (Nesterov's step goes on by the momentum); set momentum = 0.9, or "
+        "c.toml:3: nesterov = true without momentum (Nesterov's step goes on by the momentum); set "
+        "momentum = 0.9, or "
         "leave nesterov");
-  CHECK(refused("[optimizer]\nmomentum = 1\n").starts_with("c.toml:2: optimizer.momentum = 1 is out"));
-  CHECK(refused("[optimizer]\nbeta2_decay = 0\n").starts_with("c.toml:2: optimizer.beta2_decay = 0 is out"));
+  CHECK(refused("[optimizer]\nmomentum = 1\n")
+            .starts_with("c.toml:2: optimizer.momentum = 1 is out"));
+  CHECK(refused("[optimizer]\nbeta2_decay = 0\n")
+            .starts_with("c.toml:2: optimizer.beta2_decay = 0 is out"));
   CHECK(refused("[job]\nname = \"a/b\"\n").starts_with("c.toml:2: job.name = \"a/b\""));
   CHECK(refused("[job]\noutput = \"\"\n").starts_with("c.toml:2: job.output is empty"));
-  CHECK(refused("[[model.annotate]]\nlayers = [0, 9]\ndevices = 1\n").find("not layers") != std::string::npos);
+  CHECK(refused("[[model.annotate]]\nlayers = [0, 9]\ndevices = 1\n").find("not layers") !=
+        std::string::npos);
 }
 
 TEST_CASE("overrides count as if written in the file", "[config]") {
   const Config config =
-      parse("[training]\nsteps = 5\n", {"training.steps=9", "data.train=some/file.txt", "parallelism.data=auto",
-                                        "job.timeout=3 s", "data.validation=[\"a\", \"b\"]"});
+      parse("[training]\nsteps = 5\n",
+            {"training.steps=9", "data.train=some/file.txt", "parallelism.data=auto",
+             "job.timeout=3 s", "data.validation=[\"a\", \"b\"]"});
   CHECK(config.training.steps == 9);
   CHECK(config.data.train == std::vector<std::string>{"some/file.txt"});
   CHECK_FALSE(config.parallelism.data.has_value());
@@ -316,16 +350,20 @@ TEST_CASE("overrides count as if written in the file", "[config]") {
 
 TEST_CASE("a model that cannot be trained needs a profile", "[config]") {
   const std::string gpt3 = refused("[model]\nname = \"gpt3\"\n");
-  CHECK(gpt3.starts_with("c.toml:2: model.name = \"gpt3\" is not known (known are gpt2, mlp-classifier, bert-large, "));
+  CHECK(
+      gpt3.starts_with("c.toml:2: model.name = \"gpt3\" is not known (known are gpt2, "
+                       "mlp-classifier, bert-large, "));
   CHECK(gpt3.ends_with("; other models are planned from a profile); did you mean \"gpt2\"?"));
   CHECK(refused("[model]\nname = \"amoeba-36\"\n")
             .ends_with("use one of these, or name a PROFILE.json in [profile] file"));
-  const Config config = parse("[model]\nname = \"amoeba-36\"\n[profile]\nfile = \"amoeba-36.json\"\n");
+  const Config config =
+      parse("[model]\nname = \"amoeba-36\"\n[profile]\nfile = \"amoeba-36.json\"\n");
   CHECK(config.model.name == "amoeba-36");
   CHECK_FALSE(config.can_train_model());
   CHECK(parse("").can_train_model());
   CHECK(complaint_of([&] { check_trainable(config); }) ==
-        "c.toml:2: name = \"amoeba-36\" cannot be trained (nothing but the profile describes it, so that this is a "
+        "c.toml:2: name = \"amoeba-36\" cannot be trained (nothing but the profile describes it, "
+        "so that this is a "
         "planning "
         "job); plan it: `pptrain plan c.toml --cluster CLUSTER.toml`");
 }
@@ -335,16 +373,19 @@ TEST_CASE("a classifier has keys of its own and reads back as it was written", "
       "[model]\nname = \"mlp-classifier\"\nlayers = 2\ninput_size = 7\nclasses = 100000\n"
       "[data]\ntrain = \"synthetic\"\n[training]\nglobal_batch_size = 8\n";
   const Config config = parse(text);
-  CHECK((config.model.input_size == 7 && config.model.classes == 100000 && config.model.num_layers() == 3));
+  CHECK((config.model.input_size == 7 && config.model.classes == 100000 &&
+         config.model.num_layers() == 3));
   CHECK(config.data.train == std::vector<std::string>{"synthetic"});
   CHECK(parse(write_config(config)).model.classes == 100000);
   CHECK(write_config(config).find("sequence_length") == std::string::npos);
   CHECK(refused(text + "sequence_length = 3\n").find("sequence_length") != std::string::npos);
   CHECK(refused("[model]\nclasses = 10\n").find("classes") != std::string::npos);
   CHECK(refused(text, {"model.classes=100001"}).find("at most 100000") != std::string::npos);
-  CHECK(refused(text, {"parallelism.pipeline=4"}).find("it has 3 (2 dense layers, classifier)") != std::string::npos);
-  CHECK(refused(text, {"parallelism.tensor=8"}).find("8 is more shards than the model has columns") !=
+  CHECK(refused(text, {"parallelism.pipeline=4"}).find("it has 3 (2 dense layers, classifier)") !=
         std::string::npos);
+  CHECK(
+      refused(text, {"parallelism.tensor=8"}).find("8 is more shards than the model has columns") !=
+      std::string::npos);
 }
 
 TEST_CASE("a planning job takes its layers from the profile", "[config]") {
@@ -352,7 +393,8 @@ TEST_CASE("a planning job takes its layers from the profile", "[config]") {
   CHECK(refused("", deep).find("pipeline = 16 is more stages") != std::string::npos);
   const Config config = parse("[profile]\nfile = \"p.json\"\n", deep);
   CHECK(config.parallelism.pipeline == 16);
-  CHECK(complaint_of([&] { check_trainable(config); }).find("pipeline = 16 is more stages") != std::string::npos);
+  CHECK(complaint_of([&] { check_trainable(config); }).find("pipeline = 16 is more stages") !=
+        std::string::npos);
 }
 
 TEST_CASE("input paths are found beside the configuration first", "[config]") {
@@ -362,13 +404,15 @@ TEST_CASE("input paths are found beside the configuration first", "[config]") {
   std::ofstream(folder / "c.toml")
       << "[data]\ntrain = [\"here.txt\", \"there.txt\", \"/abs.txt\"]\nvalidation = \"\"\n";
   const Config config = read_config((folder / "c.toml").string());
-  CHECK(config.data.train == std::vector<std::string>{(folder / "here.txt").string(), "there.txt", "/abs.txt"});
+  CHECK(config.data.train ==
+        std::vector<std::string>{(folder / "here.txt").string(), "there.txt", "/abs.txt"});
   CHECK(config.data.validation.empty());
   CHECK(config.cluster.file == "discover");
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("a dataset of Megatron-LM is found beside the configuration by the name of the pair", "[config]") {
+TEST_CASE("a dataset of Megatron-LM is found beside the configuration by the name of the pair",
+          "[config]") {
   const auto folder = std::filesystem::temp_directory_path() / "pptrain_config_pair_test";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "pair.idx") << "index";
@@ -385,15 +429,20 @@ TEST_CASE("sources of a mix have files and weights", "[config]") {
   const Config config = parse(write_config(parse(text)));
   REQUIRE(config.data.mix.size() == 2);
   CHECK(config.data.has_training_data());
-  CHECK((config.data.mix[0].path == std::vector<std::string>{"a.bin"} && config.data.mix[0].weight == 0.25));
-  CHECK((config.data.mix[1].path == std::vector<std::string>{"b.bin", "c.bin"} && config.data.mix[1].weight == 1.0));
+  CHECK((config.data.mix[0].path == std::vector<std::string>{"a.bin"} &&
+         config.data.mix[0].weight == 0.25));
+  CHECK((config.data.mix[1].path == std::vector<std::string>{"b.bin", "c.bin"} &&
+         config.data.mix[1].weight == 1.0));
   CHECK(config.data.validation == std::vector<std::string>{"v.bin"});
   CHECK_FALSE(parse("").data.has_training_data());
   const auto mix = [](const std::string& more) { return refused("[[data.mix]]\n" + more); };
-  CHECK(mix("path = \"a\"\nweight = 0.0\n").starts_with("c.toml:3: data.mix.weight = 0 is out of range"));
-  CHECK(mix("path = \"a\"\nweigth = 1.0\n").find("did you mean data.mix.weight?") != std::string::npos);
+  CHECK(mix("path = \"a\"\nweight = 0.0\n")
+            .starts_with("c.toml:3: data.mix.weight = 0 is out of range"));
+  CHECK(mix("path = \"a\"\nweigth = 1.0\n").find("did you mean data.mix.weight?") !=
+        std::string::npos);
   CHECK(mix("weight = 1.0\n").starts_with("c.toml:1: element 0 of data.mix names no file"));
-  CHECK(refused("[data]\ntrain = \"t\"\n[[data.mix]]\npath = \"a\"\n").starts_with("c.toml:3: data.mix contradicts"));
+  CHECK(refused("[data]\ntrain = \"t\"\n[[data.mix]]\npath = \"a\"\n")
+            .starts_with("c.toml:3: data.mix contradicts"));
   CHECK(refused("[model]\nname = \"mlp-classifier\"\n[[data.mix]]\npath = \"a\"\n")
             .starts_with("c.toml:3: data.mix is for transformers"));
 }
@@ -405,37 +454,47 @@ TEST_CASE("documents end with a token of the vocabulary", "[config]") {
   CHECK((config.data.end_of_document == 256 && !config.data.attend_across_documents));
   CHECK_FALSE(parse("[data]\nend_of_document = \"auto\"\n").data.end_of_document);
   CHECK(refused("[data]\nend_of_document = 257\n") ==
-        "c.toml:2: end_of_document = 257 is no token (vocabulary_size = 257 admits 0 to 256); give the token that the "
+        "c.toml:2: end_of_document = 257 is no token (vocabulary_size = 257 admits 0 to 256); give "
+        "the token that the "
         "tokenizer puts behind a document");
   CHECK(refused("[data]\nend_of_document = -1\n").find("at least 0") != std::string::npos);
-  CHECK(refused("[model]\nname = \"mlp-classifier\"\n[data]\nend_of_document = 0\n").find("data.end_of_document") !=
-        std::string::npos);
+  CHECK(refused("[model]\nname = \"mlp-classifier\"\n[data]\nend_of_document = 0\n")
+            .find("data.end_of_document") != std::string::npos);
 }
 
 TEST_CASE("a loss scale is dynamic or a number, of fp16", "[config]") {
   CHECK_FALSE(parse("").training.loss_scale);
-  CHECK(parse("[training]\nprecision = \"fp16\"\nloss_scale = 1024\n").training.loss_scale == 1024.0);
-  CHECK_FALSE(parse("[training]\nprecision = \"fp16\"\nloss_scale = \"dynamic\"\n").training.loss_scale);
+  CHECK(parse("[training]\nprecision = \"fp16\"\nloss_scale = 1024\n").training.loss_scale ==
+        1024.0);
+  CHECK_FALSE(
+      parse("[training]\nprecision = \"fp16\"\nloss_scale = \"dynamic\"\n").training.loss_scale);
   CHECK_FALSE(parse("[training]\nloss_scale = \"dynamic\"\n").training.loss_scale);
   CHECK(parse("[training]\nloss_scale = 1\n").training.loss_scale == 1.0);
-  CHECK(refused("[training]\nprecision = \"bf16\"\nloss_scale = 8\n").starts_with("c.toml:3: loss_scale = 8 with"));
-  CHECK(refused("[training]\nprecision = \"fp16\"\nloss_scale = 0.5\n").find("at least 1 and at most 16777216") !=
-        std::string::npos);
+  CHECK(refused("[training]\nprecision = \"bf16\"\nloss_scale = 8\n")
+            .starts_with("c.toml:3: loss_scale = 8 with"));
+  CHECK(refused("[training]\nprecision = \"fp16\"\nloss_scale = 0.5\n")
+            .find("at least 1 and at most 16777216") != std::string::npos);
   CHECK(refused("[training]\nloss_scale = \"dynamik\"\n") ==
-        "c.toml:2: training.loss_scale is \"dynamik\" (it has to be a number or \"dynamic\"); write \"dynamic\"");
-  CHECK(refused("[training]\nloss_scale = true\n").starts_with("c.toml:2: training.loss_scale is a "));
+        "c.toml:2: training.loss_scale is \"dynamik\" (it has to be a number or \"dynamic\"); "
+        "write \"dynamic\"");
+  CHECK(refused("[training]\nloss_scale = true\n")
+            .starts_with("c.toml:2: training.loss_scale is a "));
 }
 
 TEST_CASE("gradients travel in fp32 or bf16", "[config]") {
   CHECK(parse("").training.gradient_precision == GradientPrecision::fp32);
-  CHECK(parse("[training]\ngradient_precision = \"bf16\"\n").training.gradient_precision == GradientPrecision::bf16);
-  CHECK(refused("[training]\ngradient_precision = \"fp16\"\n").find("fp32, bf16") != std::string::npos);
+  CHECK(parse("[training]\ngradient_precision = \"bf16\"\n").training.gradient_precision ==
+        GradientPrecision::bf16);
+  CHECK(refused("[training]\ngradient_precision = \"fp16\"\n").find("fp32, bf16") !=
+        std::string::npos);
 }
 
 TEST_CASE("experts are balanced in each layer or over the model", "[config]") {
   CHECK(parse("").training.router_aux_loss_over == BalanceOver::layer);
-  CHECK(parse("[training]\nrouter_aux_loss_over = \"model\"\n").training.router_aux_loss_over == BalanceOver::model);
-  CHECK(refused("[training]\nrouter_aux_loss_over = \"all\"\n").find("layer, model") != std::string::npos);
+  CHECK(parse("[training]\nrouter_aux_loss_over = \"model\"\n").training.router_aux_loss_over ==
+        BalanceOver::model);
+  CHECK(refused("[training]\nrouter_aux_loss_over = \"all\"\n").find("layer, model") !=
+        std::string::npos);
 }
 
 TEST_CASE("texts to be continued are read and written in order, whatever they hold") {
@@ -443,7 +502,8 @@ TEST_CASE("texts to be continued are read and written in order, whatever they ho
   const std::vector<std::string> prompts = {"You \"may\"", "a\nb"};
   CHECK(config.metrics.sample_prompts == prompts);
   CHECK(parse(write_config(config)).metrics.sample_prompts == prompts);
-  CHECK(refused("[metrics]\nsample_prompts = [3]\n").find("sample_prompts[0]") != std::string::npos);
+  CHECK(refused("[metrics]\nsample_prompts = [3]\n").find("sample_prompts[0]") !=
+        std::string::npos);
 }
 
 }  // namespace

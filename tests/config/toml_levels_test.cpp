@@ -36,19 +36,24 @@ TEST_CASE("strings, comments and numbers have no levels", "[toml]") {
         repeated("[a.b]\nx = [[1.0], [2.0]]\n", 100)})
     CHECK(find_toml_beyond(text) == std::nullopt);
   // What stands behind a string counts.
-  for (const std::string string : {"\"\"", "''", "\"a\\\\\"", "'\\'", "\"\"\"a\"\"\"\"", "'''a'''''", "\"\"\"\"\"\""})
+  for (const std::string string :
+       {"\"\"", "''", "\"a\\\\\"", "'\\'", "\"\"\"a\"\"\"\"", "'''a'''''", "\"\"\"\"\"\""})
     CHECK(find_toml_beyond("x = { a = " + string + ", " + repeated("a.", 100) + "b = 1 }") == 1);
 }
 
 TEST_CASE("TOML that is nested too deeply is refused before it is read", "[toml]") {
-  const std::string message = complaint_of([] { parse_toml("a = 1\n[" + repeated("b.", 50000) + "b]\n", "c.toml"); });
+  const std::string message =
+      complaint_of([] { parse_toml("a = 1\n[" + repeated("b.", 50000) + "b]\n", "c.toml"); });
   CHECK(message.starts_with("c.toml:2: a name has more than 32 parts"));
   // All levels that are let through together.
   std::string deep = "1";
   for (int i = 0; i < 32; ++i) deep = "{ " + repeated("a.", 31) + "a = " + deep + " }";
-  CHECK(parse_toml("[" + repeated("b.", 31) + "b]\n" + repeated("c.", 31) + "c = " + deep, "c.toml").has("b"));
-  const TomlTable set = parse_toml("[a]\nb = 1\n", "c.toml", {"a.b={" + repeated("c.", 50000) + "c=1}"});
-  CHECK(complaint_of([&] { set.table("a")->integer("b"); }).find("a.b is a string") != std::string::npos);
+  CHECK(parse_toml("[" + repeated("b.", 31) + "b]\n" + repeated("c.", 31) + "c = " + deep, "c.toml")
+            .has("b"));
+  const TomlTable set =
+      parse_toml("[a]\nb = 1\n", "c.toml", {"a.b={" + repeated("c.", 50000) + "c=1}"});
+  CHECK(complaint_of([&] { set.table("a")->integer("b"); }).find("a.b is a string") !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -63,8 +63,9 @@ TEST_CASE("zero has no sign", "[toml]") {
 }
 
 TEST_CASE("integers that no double has are numbers all the same", "[toml]") {
-  for (const std::int64_t whole : {std::int64_t{9007199254740993}, std::int64_t{1} << 62,
-                                   std::int64_t{0x7fffffffffffffff}, -(std::int64_t{1} << 62) - 1}) {
+  for (const std::int64_t whole :
+       {std::int64_t{9007199254740993}, std::int64_t{1} << 62, std::int64_t{0x7fffffffffffffff},
+        -(std::int64_t{1} << 62) - 1}) {
     const TomlTable root = parse_toml(fmt::format("a = {}\n", whole), "c.toml");
     CHECK(root.number("a") == static_cast<double>(whole));
     CHECK(root.quantity("a", Quantity::bytes) == static_cast<double>(whole));
@@ -81,7 +82,9 @@ TEST_CASE("syntax errors and duplicate keys name line and column", "[toml]") {
   const std::string twice = complaint_of([] { parse_toml("[s]\na = 1\na = 2\n", "c.toml"); });
   CHECK(twice.starts_with("c.toml:3:"));
   CHECK(twice.find("redefine") != std::string::npos);
-  CHECK(complaint_of([] { read_toml("no/such.toml"); }).starts_with("no/such.toml: the file does not exist"));
+  CHECK(complaint_of([] {
+          read_toml("no/such.toml");
+        }).starts_with("no/such.toml: the file does not exist"));
   CHECK(complaint_of([] { read_toml(test_data("")); }).find("directory") != std::string::npos);
 }
 
@@ -96,9 +99,14 @@ TEST_CASE("wrong types name place, key and what is wanted", "[toml]") {
   CHECK(complaint_of([&] { table.integer("count"); }).starts_with("c.toml:3: s.count is a float"));
   CHECK(complaint_of([&] { table.boolean("flag"); }).starts_with("c.toml:4: s.flag is a string"));
   CHECK(complaint_of([&] { table.number("rate"); }).starts_with("c.toml:5: s.rate is a string"));
-  CHECK(complaint_of([&] { table.integer_or_auto("rate", 1); }).starts_with("c.toml:5: s.rate is \"fast\""));
-  CHECK(complaint_of([&] { table.strings("list"); }).starts_with("c.toml:6: s.list[0] is an integer"));
-  CHECK(complaint_of([&] { table.integers("list"); }).starts_with("c.toml:6: s.list[1] is a string"));
+  CHECK(complaint_of([&] {
+          table.integer_or_auto("rate", 1);
+        }).starts_with("c.toml:5: s.rate is \"fast\""));
+  CHECK(complaint_of([&] {
+          table.strings("list");
+        }).starts_with("c.toml:6: s.list[0] is an integer"));
+  CHECK(
+      complaint_of([&] { table.integers("list"); }).starts_with("c.toml:6: s.list[1] is a string"));
   CHECK(complaint_of([&] { table.number("bad"); }).find("finite") != std::string::npos);
   CHECK(complaint_of([&] { table.table("text"); }).find("write [s.text]") != std::string::npos);
   CHECK(complaint_of([&] { table.tables("text"); }).find("write [[s.text]]") != std::string::npos);
@@ -112,14 +120,16 @@ TEST_CASE("a wrong unit lists the right ones", "[toml]") {
   CHECK(message.find("GiB") != std::string::npos);
 }
 
-TEST_CASE("a quantity in quotes without a fitting number and unit is refused with what to write", "[toml]") {
+TEST_CASE("a quantity in quotes without a fitting number and unit is refused with what to write",
+          "[toml]") {
   const auto complaint = [](const std::string& text, Quantity quantity) {
     const TomlTable root = parse_toml("key = \"" + text + "\"\n", "c.toml");
     return complaint_of([&] { root.quantity("key", quantity); });
   };
   const auto says = [&](const std::string& text, Quantity quantity, const std::string& part) {
     INFO(complaint(text, quantity));
-    CHECK(complaint(text, quantity).starts_with("c.toml:1: key = \"" + text + "\" is not understood"));
+    CHECK(complaint(text, quantity)
+              .starts_with("c.toml:1: key = \"" + text + "\" is not understood"));
     CHECK(complaint(text, quantity).find(part) != std::string::npos);
   };
   says("16", Quantity::bytes, "it has no unit");
@@ -136,21 +146,27 @@ TEST_CASE("a quantity in quotes without a fitting number and unit is refused wit
   says("-inf s", Quantity::seconds, "not finite");
   says("much", Quantity::bytes, "it does not begin with a number");
   says("", Quantity::bytes, "it does not begin with a number");
-  CHECK(parse_toml("key = \"16GiB\"\n", "c.toml").quantity("key", Quantity::bytes) == 16.0 * 1024 * 1024 * 1024);
-  CHECK(parse_toml("key = \"-3 GB\"\n", "c.toml").quantity("key", Quantity::bytes) == -3e9);  // limits are the caller's
+  CHECK(parse_toml("key = \"16GiB\"\n", "c.toml").quantity("key", Quantity::bytes) ==
+        16.0 * 1024 * 1024 * 1024);
+  CHECK(parse_toml("key = \"-3 GB\"\n", "c.toml").quantity("key", Quantity::bytes) ==
+        -3e9);  // limits are the caller's
 }
 
 TEST_CASE("unknown keys and names come with the nearest one", "[toml]") {
   const TomlTable root = parse_toml("steps = 1\n\nstepz = 2\nkind = \"adamv\"\n", "c.toml");
   root.integer("steps");
-  CHECK(complaint_of([&] {
-          root.name("kind", {"adamw", "sgd"});
-        }) == "c.toml:4: kind = \"adamv\" is not known (it is one of adamw, sgd); did you mean \"adamw\"?");
-  CHECK(complaint_of([&] { root.finish(); }) == "c.toml:3: stepz is not known; did you mean steps?");
+  CHECK(
+      complaint_of([&] {
+        root.name("kind", {"adamw", "sgd"});
+      }) ==
+      "c.toml:4: kind = \"adamv\" is not known (it is one of adamw, sgd); did you mean \"adamw\"?");
+  CHECK(complaint_of([&] { root.finish(); }) ==
+        "c.toml:3: stepz is not known; did you mean steps?");
 }
 
 TEST_CASE("overrides replace and add values and are named in messages", "[toml]") {
-  const TomlTable root = parse_toml("[s]\na = 1\n", "c.toml", {"s.a=7", "s.b=plain text", "t.c=[1, 2]", "s.d=x=y"});
+  const TomlTable root =
+      parse_toml("[s]\na = 1\n", "c.toml", {"s.a=7", "s.b=plain text", "t.c=[1, 2]", "s.d=x=y"});
   const TomlTable s = *root.table("s");
   CHECK(s.integer("a") == 7);
   CHECK(s.where("a") == "--set s.a");
@@ -166,9 +182,12 @@ TEST_CASE("an override cannot smuggle in other keys", "[toml]") {
 }
 
 TEST_CASE("overrides that are none are refused", "[toml]") {
-  CHECK(complaint_of([] { parse_toml("", "c.toml", {"steps"}); }).find("no assignment") != std::string::npos);
-  CHECK(complaint_of([] { parse_toml("", "c.toml", {".a=1"}); }).find("no assignment") != std::string::npos);
-  CHECK(complaint_of([] { parse_toml("s = 1", "c.toml", {"s.a=1"}); }).find("not a section") != std::string::npos);
+  CHECK(complaint_of([] { parse_toml("", "c.toml", {"steps"}); }).find("no assignment") !=
+        std::string::npos);
+  CHECK(complaint_of([] { parse_toml("", "c.toml", {".a=1"}); }).find("no assignment") !=
+        std::string::npos);
+  CHECK(complaint_of([] { parse_toml("s = 1", "c.toml", {"s.a=1"}); }).find("not a section") !=
+        std::string::npos);
   const TomlTable root = parse_toml("", "c.toml", {"nosuch.key=1"});
   CHECK(complaint_of([&] { root.finish(); }).starts_with("--set nosuch.key: nosuch is not known"));
 }

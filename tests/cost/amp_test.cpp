@@ -13,10 +13,12 @@ TEST_CASE("a flat ring takes 2(n-1)/n bytes over bandwidth and 2(n-1) latencies"
   CHECK(all_reduce_seconds(cluster, {DeviceId(3)}, 600.0) == 0.0);
 }
 
-/// Four layers; layer 2 all-reduces, the cuts behind 0, 1 and 2 carry 10, 20 and 40 bytes per sample.
+/// Four layers; layer 2 all-reduces, the cuts behind 0, 1 and 2 carry 10, 20 and 40 bytes per
+/// sample.
 Profile four_layers() {
   Profile profile;
-  profile.layers = {layer("a", 1, 2, 3), layer("b", 2, 2, 2), layer("c", 3, 1, 1), layer("d", 1, 1, 1)};
+  profile.layers = {layer("a", 1, 2, 3), layer("b", 2, 2, 2), layer("c", 3, 1, 1),
+                    layer("d", 1, 1, 1)};
   profile.layers[0].parameters = 100;
   profile.layers[1].parameters = 50;
   profile.layers[2].parameters = 200;
@@ -66,7 +68,8 @@ TEST_CASE("AMP's terms with tensor parallelism", "[cost]") {
     const Plan plan = uniform_plan({{0, 2}, {2, 4}}, 1, 2, 16, 2, "1f1b");
     const AmpTerms terms = amp_terms(instance, plan);
     CHECK(terms.stage_seconds[0] == Approx(12.0));  // 2 samples * (6 + 6) / 2
-    // 2 * (5 + 3) / 2 = 8, and in F and B an all-reduce of 200 bytes: 2*1/2*200/1000 + 2*0.5 = 1.2 each
+    // 2 * (5 + 3) / 2 = 8, and in F and B an all-reduce of 200 bytes: 2*1/2*200/1000 + 2*0.5 = 1.2
+    // each
     CHECK(terms.stage_seconds[1] == Approx(10.4));
     CHECK(terms.cut_seconds[0] == Approx(2.8));  // the whole activation, not divided by n
     CHECK(terms.gradient_seconds[1] == 0.0);
@@ -76,7 +79,8 @@ TEST_CASE("AMP's terms with tensor parallelism", "[cost]") {
     const Plan plan = uniform_plan({{0, 4}}, 2, 2, 16, 2, "1f1b");
     const AmpTerms terms = amp_terms(instance, plan);
     CHECK(terms.stage_seconds[0] == Approx(12.2));    // 20 / 2, and 2 * (2*1/2*100/1000 + 2*0.5)
-    CHECK(terms.gradient_seconds[0] == Approx(9.0));  // 350 * 4 / 2 = 700 bytes: 2*1/2*700/100 + 2*1
+    CHECK(terms.gradient_seconds[0] == Approx(9.0));  // 350 * 4 / 2 = 700 bytes: 2*1/2*700/100 +
+                                                      // 2*1
     CHECK(terms.iteration_seconds == Approx(7 * 12.2 + 12.2 + 9.0));
   }
 }
@@ -91,12 +95,15 @@ TEST_CASE("the slowest kind in a tensor-parallel group and the slowest replica c
   add_slow_node(cluster, 1);
   const Instance instance = {profile, cluster, 4};
   // Members v and t: layer a max(0.5, 1.5), layer b max(0.5, 0.25), times 4 samples
-  CHECK(amp_terms(instance, uniform_plan({{0, 2}}, 1, 2, 4, 4, "1f1b")).stage_seconds[0] == Approx(8.0));
+  CHECK(amp_terms(instance, uniform_plan({{0, 2}}, 1, 2, 4, 4, "1f1b")).stage_seconds[0] ==
+        Approx(8.0));
   // Replicas: v takes 2 * (1 + 1) = 4, t takes 2 * (3 + 0.5) = 7
-  CHECK(amp_terms(instance, uniform_plan({{0, 2}}, 2, 1, 4, 4, "1f1b")).stage_seconds[0] == Approx(7.0));
+  CHECK(amp_terms(instance, uniform_plan({{0, 2}}, 2, 1, 4, 4, "1f1b")).stage_seconds[0] ==
+        Approx(7.0));
 }
 
-TEST_CASE("transfers follow overlapping samples, and all shards where the degrees differ", "[cost]") {
+TEST_CASE("transfers follow overlapping samples, and all shards where the degrees differ",
+          "[cost]") {
   const Profile profile = four_layers();
   const Cluster cluster = nodes_of(1, 8);
   const Instance instance = {profile, cluster, 6};

@@ -9,7 +9,8 @@
 namespace pptrain {
 namespace {
 
-/// Two layers, of which the first has two batch norms with 25 channels each where they are asked for.
+/// Two layers, of which the first has two batch norms with 25 channels each where they are asked
+/// for.
 Profile normalised_layers(bool batch_norms) {
   Profile profile;
   profile.layers = {layer("a", 1, 2, 3), layer("b", 2, 2, 2)};
@@ -25,7 +26,8 @@ Plan plan_of(Recompute recompute) {
   return plan;
 }
 
-TEST_CASE("replicas gather the statistics of batch norms in F and sum as many numbers in B", "[cost]") {
+TEST_CASE("replicas gather the statistics of batch norms in F and sum as many numbers in B",
+          "[cost]") {
   const Cluster cluster = nodes_of(1, 2);
   const Profile without = normalised_layers(false), with = normalised_layers(true);
   for (const Recompute recompute : {Recompute::none, Recompute::full}) {
@@ -39,7 +41,9 @@ TEST_CASE("replicas gather the statistics of batch norms in F and sum as many nu
     CHECK(norms.forward == Approx(gather));
     CHECK(norms.backward == Approx(sum + (again ? gather : 0.0)));
     const double more = norms.forward + norms.backward;
-    const auto stage = [&](const Profile& profile) { return amp_terms({profile, cluster, 16}, plan).stage_seconds[0]; };
+    const auto stage = [&](const Profile& profile) {
+      return amp_terms({profile, cluster, 16}, plan).stage_seconds[0];
+    };
     CHECK(stage(with) == Approx(stage(without) + more));
     const auto simulated = [&](const Profile& profile) {
       const Programs programs = compile_training(plan, task_orders(plan), {});
@@ -51,7 +55,8 @@ TEST_CASE("replicas gather the statistics of batch norms in F and sum as many nu
   CHECK(batch_norm_seconds(with, {1000.0, 0.5}, 1, 2).backward == 0.0);
 }
 
-TEST_CASE("each batch norm is a message to every other replica and a wait, in F and in B", "[cost]") {
+TEST_CASE("each batch norm is a message to every other replica and a wait, in F and in B",
+          "[cost]") {
   const Cluster cluster = nodes_of(1, 2);
   const Profile without = normalised_layers(false), with = normalised_layers(true);
   for (const Recompute recompute : {Recompute::none, Recompute::full}) {

@@ -36,8 +36,9 @@ TEST_CASE("a replicated stage with a split layer, by both of Whale's patterns", 
     const Plan plan = hybrid(TensorPattern::sp1);
     validate_plan(plan, 3, 4, "made");
     const AmpTerms terms = amp_terms(instance, plan);
-    // One sample of a and b: 12. Four of c at degree 4: 12. Before c each device lacks 3 samples of 20 bytes in F:
-    // 0.06 + 0.5; in B it has all. Input gradients: 2*3/4 * 80/1000 + 6 * 0.5 = 3.12.
+    // One sample of a and b: 12. Four of c at degree 4: 12. Before c each device lacks 3 samples of
+    // 20 bytes in F: 0.06 + 0.5; in B it has all. Input gradients: 2*3/4 * 80/1000 + 6 * 0.5
+    // = 3.12.
     CHECK(terms.stage_seconds[0] == Approx(12.0 + 12.0 + 0.56 + 3.12));
     CHECK(terms.stages[0].tensor == Approx(0.56 + 3.12));
     CHECK(terms.stages[0].forward == Approx(3.0 + 4.0 + 0.56));
@@ -50,7 +51,8 @@ TEST_CASE("a replicated stage with a split layer, by both of Whale's patterns", 
   }
   SECTION("sp2: the outputs are summed, the input gradients gathered") {
     // 2*3/4 * 4000/1000 + 3 = 9; 3/4 * 80/1000 + 1.5 = 1.56. Whale 5.1.4: sp1 has the lower cost.
-    CHECK(amp_terms(instance, hybrid(TensorPattern::sp2)).stage_seconds[0] == Approx(24.0 + 0.56 + 9.0 + 1.56));
+    CHECK(amp_terms(instance, hybrid(TensorPattern::sp2)).stage_seconds[0] ==
+          Approx(24.0 + 0.56 + 9.0 + 1.56));
   }
   SECTION("megatron: what the profile says") {
     Profile reduced = profile;
@@ -60,8 +62,8 @@ TEST_CASE("a replicated stage with a split layer, by both of Whale's patterns", 
           Approx(24.56 + 2 * 3.6));
   }
   SECTION("one stage reduces its gradients while the backward pass goes on") {
-    // Backward: c 8 + 3.12, b 4 until 15.12, a 5 until 20.12. b's 200 bytes: 0.3 + 3 until 18.42; a's 400: 0.6 + 3
-    // from 20.12, 3.6 left.
+    // Backward: c 8 + 3.12, b 4 until 15.12, a 5 until 20.12. b's 200 bytes: 0.3 + 3 until 18.42;
+    // a's 400: 0.6 + 3 from 20.12, 3.6 left.
     const Plan plan = hybrid(TensorPattern::sp1);
     CHECK(gradient_seconds_left(instance, StageParts(plan.stages[0])) == Approx(3.6));
     CHECK(dapple_seconds(instance, plan) == Approx(2 * 27.68 + 3.6));
@@ -74,11 +76,13 @@ TEST_CASE("a split layer amid others gathers its outputs, and hands them on by s
   const Instance instance = {profile, cluster, 8};
   Plan plan = hybrid(TensorPattern::sp1);
   plan.stages[0].blocks[0].layers = {1, 2};
-  // b at degree 4: 6. a and c for one sample: 6 + 12. In front of b 3 samples of 10 bytes in F, behind it 3 of 20 in B.
-  // Outputs of b: 3/4 * 80/1000 + 1.5; gradients of its inputs: 2*3/4 * 40/1000 + 3.
+  // b at degree 4: 6. a and c for one sample: 6 + 12. In front of b 3 samples of 10 bytes in F,
+  // behind it 3 of 20 in B. Outputs of b: 3/4 * 80/1000 + 1.5; gradients of its inputs: 2*3/4 *
+  // 40/1000 + 3.
   const AmpTerms terms = amp_terms(instance, plan);
   CHECK(terms.stage_seconds[0] == Approx(24.0 + 0.53 + 0.56 + 1.56 + 3.06));
-  CHECK(terms.gradient_seconds[0] == Approx(0.6 + 3.0 + 1.2 + 3.0));  // a and c are not neighbours: one each
+  CHECK(terms.gradient_seconds[0] == Approx(0.6 + 3.0 + 1.2 + 3.0));  // a and c are not neighbours:
+                                                                      // one each
 }
 
 TEST_CASE("uneven divisions may lack samples in both directions", "[cost]") {
@@ -88,7 +92,8 @@ TEST_CASE("uneven divisions may lack samples in both directions", "[cost]") {
   Plan plan = uniform_plan({{0, 3}}, 2, 1, 4, 4, "1f1b");
   plan.stages[0].samples = {{0, 3}, {3, 4}};
   plan.stages[0].blocks = {{{1, 3}, 2, 1, TensorPattern::replicate, {{0, 1}, {1, 4}}, {}}};
-  // a: 3 samples * 6; b and c: 3 * (6 + 12). Device 1 lacks [1, 3) in F, device 0 lacks it in B: 0.02 + 0.5 each.
+  // a: 3 samples * 6; b and c: 3 * (6 + 12). Device 1 lacks [1, 3) in F, device 0 lacks it in B:
+  // 0.02 + 0.5 each.
   CHECK(amp_terms(instance, plan).stage_seconds[0] == Approx(18.0 + 54.0 + 2 * 0.52));
 }
 
@@ -101,9 +106,10 @@ TEST_CASE("a cut is between the divisions of the layers beside it", "[cost]") {
   plan.stages[0].blocks = {{{1, 2}, 1, 2, TensorPattern::megatron, {{0, 4}}, {}}};
   plan.stages[1].blocks = {{{2, 3}, 1, 2, TensorPattern::megatron, {{0, 4}}, {}}};
   CHECK(amp_terms(instance, plan).cut_seconds[0] == Approx(2 * (4 * 20.0 / 1000 + 0.5)));
-  // DAPPLE's line: F of the stages 2 + 4 + 0.52 and 8, B 10 + 8 and 16; the cut 0.58 each way; M = 1; a's gradients
-  // 0.4 + 1 after everything. a's outputs: 2 samples of 10 bytes are missing in F.
-  CHECK(dapple_seconds(instance, plan) == Approx(6.0 + 0.52 + 0.58 + 8.0 + 16.0 + 0.58 + 18.0 + 1.4));
+  // DAPPLE's line: F of the stages 2 + 4 + 0.52 and 8, B 10 + 8 and 16; the cut 0.58 each way; M =
+  // 1; a's gradients 0.4 + 1 after everything. a's outputs: 2 samples of 10 bytes are missing in F.
+  CHECK(dapple_seconds(instance, plan) ==
+        Approx(6.0 + 0.52 + 0.58 + 8.0 + 16.0 + 0.58 + 18.0 + 1.4));
 }
 
 TEST_CASE("blocks that divide alike are one part, whatever the stage calls them", "[cost]") {
@@ -114,7 +120,8 @@ TEST_CASE("blocks that divide alike are one part, whatever the stage calls them"
   const AmpTerms whole = amp_terms(instance, plan);
   plan.stages[0].blocks = {{{1, 2}, 2, 2, TensorPattern::megatron, {{0, 2}, {2, 4}}, {}}};
   CHECK(StageParts(plan.stages[0]).all().size() == 1);
-  // The same through other dimensions: a stage of 4 x 1 all of whose layers are in a block of 2 x 2.
+  // The same through other dimensions: a stage of 4 x 1 all of whose layers are in a block of 2
+  // x 2.
   Plan inverted = uniform_plan({{0, 3}}, 4, 1, 8, 4, "1f1b");
   inverted.stages[0].blocks = {{{0, 3}, 2, 2, TensorPattern::megatron, {{0, 2}, {2, 4}}, {}}};
   for (const Plan& other : {plan, inverted}) {
@@ -133,19 +140,23 @@ TEST_CASE("work and copies of a node that shares cores count every part", "[cost
   const Instance instance = {profile, cluster, 8};
   const Plan plan = hybrid(TensorPattern::sp1);
   CHECK(device_work_seconds(instance, plan) == std::vector<double>(4, 2 * 24.0));
-  // Per device: gradients 2*3/4 * 600 = 900 bytes in 6 messages; per micro-batch 60 bytes in 1 message before c and
-  // 2*3/4 * 80 = 120 bytes in 6 messages. A message takes 0.5 s * 1 core / (4 devices / 2).
+  // Per device: gradients 2*3/4 * 600 = 900 bytes in 6 messages; per micro-batch 60 bytes in 1
+  // message before c and 2*3/4 * 80 = 120 bytes in 6 messages. A message takes 0.5 s * 1 core / (4
+  // devices / 2).
   const double bytes = 900 + 2 * (60 + 120);
   const double messages = 6 + 2 * (1 + 6) + 2 * 3;  // loss and norm go to the three others
-  CHECK(node_work_seconds(instance, plan)[0] == Approx(4 * (48.0 + bytes / 1000 + messages * 0.25)));
+  CHECK(node_work_seconds(instance, plan)[0] ==
+        Approx(4 * (48.0 + bytes / 1000 + messages * 0.25)));
 }
 
 TEST_CASE("blocks that contradict themselves are refused", "[cost]") {
   Plan plan = hybrid(TensorPattern::replicate);
-  CHECK_THROWS_WITH(validate_plan(plan, 3, 4, "p.json"), Catch::Contains("\"replicate\" with tensor_parallel 4"));
+  CHECK_THROWS_WITH(validate_plan(plan, 3, 4, "p.json"),
+                    Catch::Contains("\"replicate\" with tensor_parallel 4"));
   plan = hybrid(TensorPattern::sp1);
   plan.stages[0].blocks.push_back(plan.stages[0].blocks.front());
-  CHECK_THROWS_WITH(validate_plan(plan, 3, 4, "p.json"), Catch::Contains("overlap those of blocks[0]"));
+  CHECK_THROWS_WITH(validate_plan(plan, 3, 4, "p.json"),
+                    Catch::Contains("overlap those of blocks[0]"));
 }
 
 }  // namespace

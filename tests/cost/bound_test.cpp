@@ -7,8 +7,9 @@
 namespace pptrain {
 namespace {
 
-/// Every division of the layers, mesh, order of the devices, division of the samples and micro-batch
-/// size, with any devices left out, that fits without saving memory, costed as plans one after another.
+/// Every division of the layers, mesh, order of the devices, division of the samples and
+/// micro-batch size, with any devices left out, that fits without saving memory, costed as plans
+/// one after another.
 class AllPlans {
  public:
   explicit AllPlans(const Instance& instance) : instance_(instance) {}
@@ -39,7 +40,8 @@ class AllPlans {
     const int left = instance_.cluster.num_devices() - device;
     for (int end = layer + 1; end <= num_layers; ++end) {
       for (int members = 1; members <= std::min(left, 3); ++members) {
-        for (int replicas = 1; replicas * members <= left && replicas <= plan_.micro_batch_size; ++replicas) {
+        for (int replicas = 1; replicas * members <= left && replicas <= plan_.micro_batch_size;
+             ++replicas) {
           Stage stage;
           stage.layers = {{layer, end}};
           stage.replicas = replicas;
@@ -54,8 +56,10 @@ class AllPlans {
     }
   }
 
-  void divide_samples(const std::vector<int>& order, const Stage& stage, std::int64_t begin, int next_device) {
-    const auto left = static_cast<std::int64_t>(stage.replicas) - static_cast<std::int64_t>(stage.samples.size());
+  void divide_samples(const std::vector<int>& order, const Stage& stage, std::int64_t begin,
+                      int next_device) {
+    const auto left =
+        static_cast<std::int64_t>(stage.replicas) - static_cast<std::int64_t>(stage.samples.size());
     if (left == 0) {
       if (begin != plan_.micro_batch_size) return;
       plan_.stages.push_back(stage);
@@ -99,7 +103,8 @@ TEST_CASE("no random plan beats a bound", "[cost]") {
   RandomInstances random(12);
   int fitting = 0;
   for (int trial = 0; trial < 400; ++trial) {
-    const Cluster cluster = random.cluster(9, random.chance(0.5) ? random.between(100.0, 2000.0) : 1e9);
+    const Cluster cluster =
+        random.cluster(9, random.chance(0.5) ? random.between(100.0, 2000.0) : 1e9);
     const Profile profile = random.profile(random.pick(1, 8), 12);
     const Instance instance = {profile, cluster, random.pick(1, 12)};
     std::optional<Recompute> recompute;
@@ -117,13 +122,14 @@ TEST_CASE("no random plan beats a bound", "[cost]") {
   CHECK(fitting > 8000);
 }
 
-/// Runs F, B and W of a pipeline as early as possible: nothing is exchanged, memory is unlimited, and
-/// weights' gradients wait until nothing else is at hand. As cheap as a schedule can be made.
+/// Runs F, B and W of a pipeline as early as possible: nothing is exchanged, memory is unlimited,
+/// and weights' gradients wait until nothing else is at hand. As cheap as a schedule can be made.
 class FreeSchedule {
  public:
   FreeSchedule(const Instance& instance, const Plan& plan) : instance_(instance), plan_(plan) {
     for (int i = 0; i < plan.num_stages(); ++i) {
-      for (const Interval& layers : plan.stages[i].layers) chunks_[layers.begin] = {i, times(plan.stages[i], layers)};
+      for (const Interval& layers : plan.stages[i].layers)
+        chunks_[layers.begin] = {i, times(plan.stages[i], layers)};
     }
   }
 
@@ -132,7 +138,8 @@ class FreeSchedule {
     int chunk = 0;
     for (const auto& [begin, owner] : chunks_) {
       for (int m = 0; m < plan_.micro_batches; ++m) {
-        for (int pass = 0; pass < 3; ++pass) open.push_back({pass, chunk, m, owner.stage, owner.seconds[pass]});
+        for (int pass = 0; pass < 3; ++pass)
+          open.push_back({pass, chunk, m, owner.stage, owner.seconds[pass]});
       }
       ++chunk;
     }
@@ -174,9 +181,9 @@ class FreeSchedule {
       for (const DeviceId device : stage.devices[j]) {
         LayerSeconds sum;
         for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-          const LayerSeconds seconds =
-              *instance_.profile.seconds(static_cast<int>(l), instance_.cluster.kind_of(device).name,
-                                         stage.tensor_parallel, static_cast<double>(stage.samples[j].size()));
+          const LayerSeconds seconds = *instance_.profile.seconds(
+              static_cast<int>(l), instance_.cluster.kind_of(device).name, stage.tensor_parallel,
+              static_cast<double>(stage.samples[j].size()));
           sum.forward += seconds.forward;
           sum.backward_input += seconds.backward_input;
           sum.backward_weight += seconds.backward_weight;
@@ -197,7 +204,8 @@ class FreeSchedule {
     if (task.pass == 2) return end_of(1, task.chunk, task.micro_batch);
     if (task.pass == 0) return task.chunk == 0 ? 0.0 : end_of(0, task.chunk - 1, task.micro_batch);
     const bool last = task.chunk + 1 == static_cast<int>(chunks_.size());
-    return std::max(end_of(0, task.chunk, task.micro_batch), last ? 0.0 : end_of(1, task.chunk + 1, task.micro_batch));
+    return std::max(end_of(0, task.chunk, task.micro_batch),
+                    last ? 0.0 : end_of(1, task.chunk + 1, task.micro_batch));
   }
 
   static std::vector<int> order(const Task& task) {
@@ -216,7 +224,8 @@ TEST_CASE("no schedule beats the bound on all schedules", "[cost]") {
   for (int trial = 0; trial < 300; ++trial) {
     const Cluster cluster = random.cluster(4);
     Profile profile = random.profile(random.pick(1, 8), 8);
-    for (ProfileLayer& one : profile.layers) one.output_bytes = one.tensor_parallel_allreduce_bytes = 0.0;
+    for (ProfileLayer& one : profile.layers)
+      one.output_bytes = one.tensor_parallel_allreduce_bytes = 0.0;
     const Instance instance = {profile, cluster, random.pick(1, 8)};
     const double bound = lower_bound_seconds(instance);
     CAPTURE(trial);
@@ -246,7 +255,8 @@ TEST_CASE("the estimate of a perfect plan is its own bound", "[cost]") {
 
 TEST_CASE("a layer that cannot be shared holds up the whole pipeline", "[cost]") {
   Profile profile;
-  for (int l = 0; l < 4; ++l) profile.layers.push_back(layer(fmt::format("{}", l), l == 2 ? 7 : 1, 0, 0));
+  for (int l = 0; l < 4; ++l)
+    profile.layers.push_back(layer(fmt::format("{}", l), l == 2 ? 7 : 1, 0, 0));
   const Cluster cluster = nodes_of(1, 8);
   // Batches of two samples: at most two replicas of the slow layer, 7 s for each sample.
   CHECK(lower_bound_seconds({profile, cluster, 2}) == Approx(10.0));
@@ -257,7 +267,8 @@ TEST_CASE("a layer that cannot be shared holds up the whole pipeline", "[cost]")
 TEST_CASE("rows that need more samples than there are do not count", "[cost]") {
   Profile profile;
   profile.layers = {layer("a", 1, 0, 0)};
-  profile.layers[0].rows.push_back({"v", 1, 64.0, {6.4, 0, 0}, true});  // ten times as fast per sample
+  profile.layers[0].rows.push_back({"v", 1, 64.0, {6.4, 0, 0}, true});  // ten times as fast per
+                                                                        // sample
   const Cluster cluster = nodes_of(1, 1);
   CHECK(lower_bound_seconds({profile, cluster, 1}) == Approx(1.0));
   CHECK(lower_bound_seconds({profile, cluster, 64}) == Approx(6.4));

@@ -19,7 +19,8 @@ double two_level_seconds(const Cluster& cluster, const std::vector<DeviceId>& gr
 }
 
 TEST_CASE("an all-gather is half an all-reduce", "[cost]") {
-  CHECK(all_gather_seconds({1000.0, 0.5}, 4, 800.0) == Approx(0.6 + 1.5));  // 3/4 * 800 / 1000 + 3 * 0.5
+  CHECK(all_gather_seconds({1000.0, 0.5}, 4, 800.0) == Approx(0.6 + 1.5));  // 3/4 * 800 / 1000 + 3
+                                                                            // * 0.5
   CHECK(all_gather_seconds({1000.0, 0.5}, 1, 800.0) == 0.0);
 }
 
@@ -39,7 +40,8 @@ TEST_CASE("it is the flat ring on one node and no slower on two levels", "[cost]
       for (int each = 1; each <= 8; ++each) {
         const Cluster cluster = nodes_of(nodes, each);
         const std::vector<DeviceId> all = devices(0, nodes * each);
-        CHECK(two_level_seconds(cluster, all, bytes) <= all_reduce_seconds(cluster, all, bytes) * (1 + 1e-12));
+        CHECK(two_level_seconds(cluster, all, bytes) <=
+              all_reduce_seconds(cluster, all, bytes) * (1 + 1e-12));
       }
     }
   }

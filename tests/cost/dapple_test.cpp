@@ -52,8 +52,8 @@ TEST_CASE("one stage reduces its layers while the backward pass goes on", "[cost
   const Cluster cluster = nodes_of(1, 2);
   const Instance instance = {profile, cluster, 4};
   const Plan plan = uniform_plan({{0, 3}}, 2, 1, 4, 2, "1f1b");
-  // Backward: c ends at 1, b at 4, a at 6. Reductions: c 1-6, a 6-8; b has no gradients. Left over: 2.
-  // L = F 3 + (2-1) * (3 + 6) + (2 + 6)
+  // Backward: c ends at 1, b at 4, a at 6. Reductions: c 1-6, a 6-8; b has no gradients. Left
+  // over: 2. L = F 3 + (2-1) * (3 + 6) + (2 + 6)
   CHECK(dapple_seconds(instance, plan) == Approx(20.0));
 }
 
@@ -64,8 +64,8 @@ TEST_CASE("many pairs share the uplink of a node", "[cost]") {
   const Cluster cluster = nodes_of(2, 2);
   const Instance instance = {profile, cluster, 4};
   const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 4, 4, "1f1b");
-  // Each pair moves 200 bytes (3 s with latency), the node's uplink 400 bytes: 4 + 1 = 5 s each way.
-  // M = 1: Q = b: 2 + 5 + 2, then the ending: AR 2*1/2*0 + 2*0.5 = 1, so 1 + 2 + 5 + 2.
+  // Each pair moves 200 bytes (3 s with latency), the node's uplink 400 bytes: 4 + 1 = 5 s each
+  // way. M = 1: Q = b: 2 + 5 + 2, then the ending: AR 2*1/2*0 + 2*0.5 = 1, so 1 + 2 + 5 + 2.
   CHECK(dapple_seconds(instance, plan) == Approx(9.0 + 10.0));
   CHECK(amp_terms(instance, plan).cut_seconds[0] == Approx(6.0));  // 2 * (200 / 100 + 1)
 }

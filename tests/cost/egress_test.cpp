@@ -6,7 +6,8 @@
 namespace pptrain {
 namespace {
 
-/// Two nodes of two devices, each on a switch of its own: what leaves the first costs 2 a GB, the second 3.
+/// Two nodes of two devices, each on a switch of its own: what leaves the first costs 2 a GB, the
+/// second 3.
 Cluster two_sites() {
   Cluster cluster = nodes_of(1, 2, 1e12);
   cluster.groups.push_back(cluster.groups.front());
@@ -31,7 +32,8 @@ TEST_CASE("activations leave one site and their gradients the other", "[cost][eg
   const Profile profile = profile_of_two();
   const Cluster cluster = two_sites();
   const Instance instance = {profile, cluster, 8};
-  // Stage 0 on devices 0 and 1, stage 1 on 2 and 3: all of 8 samples cross the cut, in both directions.
+  // Stage 0 on devices 0 and 1, stage 1 on 2 and 3: all of 8 samples cross the cut, in both
+  // directions.
   const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 8, 4, "1f1b");
   CHECK(bytes_leaving_switches(instance, plan) == std::vector<double>{8000.0, 8000.0});
   CHECK(egress_money(instance, plan) == Approx(8e-6 * 2.0 + 8e-6 * 3.0));
@@ -41,7 +43,8 @@ TEST_CASE("sums of gradients go round both sites", "[cost][egress]") {
   const Profile profile = profile_of_two();
   const Cluster cluster = two_sites();
   const Instance instance = {profile, cluster, 8};
-  // Each of two nodes sends 2 (2 - 1) / 2 of the 8 MB of gradients, members of a tensor-parallel group half of it each.
+  // Each of two nodes sends 2 (2 - 1) / 2 of the 8 MB of gradients, members of a tensor-parallel
+  // group half of it each.
   const Plan replicas = uniform_plan({{0, 2}}, 4, 1, 8, 4, "1f1b");
   CHECK(bytes_leaving_switches(instance, replicas) == std::vector<double>{8e6, 8e6});
   const Plan divided = uniform_plan({{0, 2}}, 2, 2, 8, 4, "1f1b");

@@ -24,7 +24,8 @@ Profile layers_with_experts() {
 Plan plan_of(const std::vector<Interval>& experts, Recompute recompute = Recompute::none) {
   Plan plan = uniform_plan({{0, 2}}, 2, 1, 16, 4, "1f1b");
   plan.stages[0].recompute = recompute;
-  plan.stages[0].blocks = {{{1, 2}, 1, 2, TensorPattern::all_to_all, plan.stages[0].samples, {{"experts", experts}}}};
+  plan.stages[0].blocks = {
+      {{1, 2}, 1, 2, TensorPattern::all_to_all, plan.stages[0].samples, {{"experts", experts}}}};
   return plan;
 }
 
@@ -37,7 +38,8 @@ TEST_CASE("rows take as long as the busiest member's link sends or receives them
     CHECK(exchange_seconds({profile, cluster, 16}, parts.all()[0]).forward == 0.0);
     return exchange_seconds({profile, cluster, 16}, parts.all()[1]);
   };
-  // Each has two samples, of which half of the rows leave: 40 bytes in 0.04 s. Four steps forward, three backward.
+  // Each has two samples, of which half of the rows leave: 40 bytes in 0.04 s. Four steps forward,
+  // three backward.
   CHECK(seconds(plan_of({{0, 4}, {4, 8}})).forward == Approx(0.04 + 4 * 0.5));
   CHECK(seconds(plan_of({{0, 4}, {4, 8}})).backward == Approx(0.04 + 3 * 0.5));
   // Three quarters of the second one's rows go to the first.
@@ -45,11 +47,14 @@ TEST_CASE("rows take as long as the busiest member's link sends or receives them
   CHECK(seconds(plan_of({{0, 4}, {4, 8}}, Recompute::full)).backward == Approx(0.08 + 7 * 0.5));
 }
 
-TEST_CASE("members compute what one device does of the samples whose rows come, at least of their own", "[cost]") {
+TEST_CASE(
+    "members compute what one device does of the samples whose rows come, at least of their own",
+    "[cost]") {
   const Cluster cluster = nodes_of(1, 2);
   Profile profile = layers_with_experts();
   // Rows of the degree of the division are not needed.
-  std::erase_if(profile.layers[1].rows, [](const ProfileRow& row) { return row.tensor_parallel == 2; });
+  std::erase_if(profile.layers[1].rows,
+                [](const ProfileRow& row) { return row.tensor_parallel == 2; });
   profile.layers[1].stored_bytes = 7;
   profile.bytes_per_parameter = {4.0, 4.0, 8.0};
   const Plan plan = plan_of({{0, 6}, {6, 8}});
@@ -58,14 +63,17 @@ TEST_CASE("members compute what one device does of the samples whose rows come, 
   const StagePart& part = parts.all()[1];
   CHECK(member_work(part, 0, 0).samples == 3.0);  // of four, three quarters of the rows
   CHECK(member_work(part, 0, 1).samples == 2.0);
-  CHECK(part_seconds(instance, part).forward == Approx(3.0 * 2.0 + exchange_seconds(instance, part).forward));
+  CHECK(part_seconds(instance, part).forward ==
+        Approx(3.0 * 2.0 + exchange_seconds(instance, part).forward));
   const std::vector<double> bytes = memory_bytes(instance, plan);
   CHECK(bytes[0] - bytes[1] == Approx(16.0 * 100.0 * 0.5 + 7.0));
   const std::vector<double> work = device_work_seconds(instance, plan);
   CHECK(work[0] - work[1] == Approx(4.0 * (2.0 + 2.0 + 2.0)));
 }
 
-TEST_CASE("rows that are sent lengthen tasks, and nothing is exchanged between the parts beside them", "[cost]") {
+TEST_CASE(
+    "rows that are sent lengthen tasks, and nothing is exchanged between the parts beside them",
+    "[cost]") {
   const Cluster cluster = nodes_of(1, 2);
   Profile profile = layers_with_experts();
   const Plan plan = plan_of({{0, 4}, {4, 8}});

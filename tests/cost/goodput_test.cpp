@@ -11,7 +11,8 @@ namespace {
 constexpr FailingTraining training = {6000.0, 60.0, 120.0};
 
 TEST_CASE("the best interval is Daly's, near Young's", "[cost][goodput]") {
-  // sqrt(2 x 60 x 6000) = 848.5281; half = 60 / 12000 = 0.005; x (1 + 0.0707107 / 3 + 0.005 / 9) - 60.
+  // sqrt(2 x 60 x 6000) = 848.5281; half = 60 / 12000 = 0.005; x (1 + 0.0707107 / 3 + 0.005 / 9)
+  // - 60.
   CHECK(best_checkpoint_interval(training) == Approx(808.9994).epsilon(1e-6));
   // Checkpoints that take next to nothing: Young's term alone.
   CHECK(best_checkpoint_interval({1e8, 1.0, 0.0}) == Approx(std::sqrt(2e8)).epsilon(1e-3));
@@ -22,7 +23,8 @@ TEST_CASE("the best interval is Daly's, near Young's", "[cost][goodput]") {
 TEST_CASE("goodput is what checkpoints, restarts and lost work leave", "[cost][goodput]") {
   // 500 / (6000 x e^0.02 x (e^(560 / 6000) - 1))
   CHECK(goodput(training, 500.0) == Approx(0.8349710).epsilon(1e-6));
-  CHECK(goodput({1e12, 60.0, 120.0}, 540.0) == Approx(0.9).epsilon(1e-6));  // without failures: checkpoints alone
+  CHECK(goodput({1e12, 60.0, 120.0}, 540.0) == Approx(0.9).epsilon(1e-6));  // without failures:
+                                                                            // checkpoints alone
 }
 
 TEST_CASE("no other interval loses much less than the best one", "[cost][goodput]") {

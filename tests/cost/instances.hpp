@@ -12,8 +12,8 @@
 namespace pptrain {
 
 /// A layer with one row of one sample on kind `device`: F, B and W in seconds per sample.
-inline ProfileLayer layer(const std::string& name, double forward, double backward_input, double backward_weight,
-                          const std::string& device = "v") {
+inline ProfileLayer layer(const std::string& name, double forward, double backward_input,
+                          double backward_weight, const std::string& device = "v") {
   ProfileLayer result;
   result.name = name;
   result.rows.push_back({device, 1, 1.0, {forward, backward_input, backward_weight}, true});
@@ -49,14 +49,16 @@ inline void add_degree(Profile& profile, int n) {
     for (ProfileRow row : l.rows) {
       if (row.tensor_parallel != 1) continue;
       row.tensor_parallel = n;
-      row.seconds = {row.seconds.forward / n, row.seconds.backward_input / n, row.seconds.backward_weight / n};
+      row.seconds = {row.seconds.forward / n, row.seconds.backward_input / n,
+                     row.seconds.backward_weight / n};
       more.push_back(row);
     }
     l.rows.insert(l.rows.end(), more.begin(), more.end());
   }
 }
 
-/// Nodes of `devices` devices of kind "v" each: links of 1000 B/s and 0.5 s, uplinks of 100 B/s and 1 s.
+/// Nodes of `devices` devices of kind "v" each: links of 1000 B/s and 0.5 s, uplinks of 100 B/s and
+/// 1 s.
 inline Cluster nodes_of(int nodes, int devices, double memory = 1e6) {
   Cluster cluster;
   cluster.name = "made";

@@ -88,7 +88,8 @@ TEST_CASE("ZeRO divides by the replicas of each group", "[cost]") {
   Plan plan = uniform_plan({{0, 2}}, 3, 1, 3, 3, "1f1b");
   plan.stages[0].zero_stage = 3;
   plan.stages[0].zero_groups = {{0, 1}, {1, 3}};
-  CHECK(memory_bytes(instance, plan) == std::vector<double>{40 * 14 + 18, 40 * 7 + 18, 40 * 7 + 18});
+  CHECK(memory_bytes(instance, plan) ==
+        std::vector<double>{40 * 14 + 18, 40 * 7 + 18, 40 * 7 + 18});
 }
 
 TEST_CASE("replicas hold their slices of what ZeRO divides", "[cost]") {
@@ -101,7 +102,8 @@ TEST_CASE("replicas hold their slices of what ZeRO divides", "[cost]") {
   // 40 parameters of 14 bytes are 560, of which each has 5, 2 and 1 eighths.
   CHECK(memory_bytes(instance, plan) == std::vector<double>{350 + 18, 140 + 18, 70 + 18});
   plan.stages[0].zero_stage = 1;  // of 8 of these bytes
-  CHECK(memory_bytes(instance, plan) == std::vector<double>{240 + 200 + 18, 240 + 80 + 18, 240 + 40 + 18});
+  CHECK(memory_bytes(instance, plan) ==
+        std::vector<double>{240 + 200 + 18, 240 + 80 + 18, 240 + 40 + 18});
   CHECK(state_bytes(instance, plan)[0].optimizer == 200);
 }
 

@@ -10,7 +10,8 @@
 namespace pptrain {
 namespace {
 
-/// Embedding, two blocks and output: activations of 100 bytes per sample, all-reduced as GPT-2's are.
+/// Embedding, two blocks and output: activations of 100 bytes per sample, all-reduced as GPT-2's
+/// are.
 Profile small_transformer() {
   Profile profile;
   for (const char* name : {"embedding", "block.0", "block.1", "output"}) {
@@ -19,7 +20,8 @@ Profile small_transformer() {
   }
   profile.layers[3].output_bytes = 0;
   const double all_reduce_bytes[] = {50, 200, 200, 50};
-  for (int l = 0; l < 4; ++l) profile.layers[l].tensor_parallel_allreduce_bytes = all_reduce_bytes[l];
+  for (int l = 0; l < 4; ++l)
+    profile.layers[l].tensor_parallel_allreduce_bytes = all_reduce_bytes[l];
   add_degree(profile, 2);
   return profile;
 }
@@ -33,11 +35,13 @@ TEST_CASE("messages and waits of tensor-parallel stages", "[cost]") {
     const DeviceMessages of = device_messages(instance, plan)[device];
     return std::pair(of.messages, of.waits);
   };
-  // Four micro-batches. Stage 0 has one all-reduce of the embedding and four of the block, each two messages and two
-  // waits of a member of two; per micro-batch one message over the cut and one wait for the one back; two and two for
-  // the gradients of two replicas; loss and norm, seven messages and one wait each.
+  // Four micro-batches. Stage 0 has one all-reduce of the embedding and four of the block, each two
+  // messages and two waits of a member of two; per micro-batch one message over the cut and one
+  // wait for the one back; two and two for the gradients of two replicas; loss and norm, seven
+  // messages and one wait each.
   CHECK(counts(0) == std::pair(4.0 * 10 + 4 + 2 + 14, 4.0 * 10 + 4 + 2 + 2));
-  // Stage 1: four of the block, one before the logits' input gradient, two short ones of the loss in one step each.
+  // Stage 1: four of the block, one before the logits' input gradient, two short ones of the loss
+  // in one step each.
   CHECK(counts(7) == std::pair(4.0 * 12 + 4 + 2 + 14, 4.0 * 12 + 4 + 2 + 2));
   SECTION("recomputation repeats half of a layer's all-reduces") {
     plan.stages[0].recompute = Recompute::full;
@@ -56,7 +60,8 @@ TEST_CASE("messages and waits of tensor-parallel stages", "[cost]") {
     // 8 samples of 12 s; links of 1000 B/s. Their latency of 0.5 s says nothing here.
     const double messages = 4 * 60 + 4 * 68;
     const double waits = 4 * 48 + 4 * 56;
-    CHECK(node_work_seconds(instance, plan)[0] == Approx(96.0 + bytes / 1000 + 0.01 * messages + 0.1 * waits));
+    CHECK(node_work_seconds(instance, plan)[0] ==
+          Approx(96.0 + bytes / 1000 + 0.01 * messages + 0.1 * waits));
     CHECK(core_limit_seconds(instance, plan) == Approx(node_work_seconds(instance, plan)[0] / 2));
   }
 }
@@ -79,8 +84,9 @@ TEST_CASE("cuts have as many messages and waits as the compiled programs", "[cos
   const std::vector<DeviceMessages> counted = device_messages({profile, cluster, 24}, plan);
   for (const Program& program : compile_training(plan, task_orders(plan), {})) {
     const auto count = [&](Op op) {
-      return static_cast<double>(std::count_if(program.instructions.begin(), program.instructions.end(),
-                                               [op](const Instruction& instruction) { return instruction.op == op; }));
+      return static_cast<double>(
+          std::count_if(program.instructions.begin(), program.instructions.end(),
+                        [op](const Instruction& instruction) { return instruction.op == op; }));
     };
     const double replicas = plan.stages[program.stage.index()].replicas;
     const DeviceMessages& of = counted[program.device.index()];

@@ -49,16 +49,19 @@ TEST_CASE("the longest optimizer step is added", "[cost]") {
   CHECK(prediction.iteration_seconds == Approx(prediction.estimates.at("amp") + 0.5));
 }
 
-TEST_CASE("where devices share cores the node's work and copies take at least its cores", "[cost]") {
+TEST_CASE("where devices share cores the node's work and copies take at least its cores",
+          "[cost]") {
   const Profile profile = two_layers();
   Cluster cluster = nodes_of(1, 4);
   cluster.groups[0].cores = 2;
   cluster.finish("made");
   const Instance instance = {profile, cluster, 8};
   const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 8, 2, "1f1b");
-  // Computation 2 * 12 + 2 * 24 = 72. Bytes: gradients 4 devices * 2*1/2 * 100 = 400; the cut 4 micro-batches
-  // * 50 bytes * 2 replicas * 2 directions = 800. Copies at 1000 B/s: 1.2. Messages: 4 devices * 2 of the
-  // gradients, 4 micro-batches * 2 replicas * 2 directions = 16, 4 devices * 2 sums * 3 of loss and norm, each 0.5 s
+  // Computation 2 * 12 + 2 * 24 = 72. Bytes: gradients 4 devices * 2*1/2 * 100 = 400; the cut 4
+  // micro-batches
+  // * 50 bytes * 2 replicas * 2 directions = 800. Copies at 1000 B/s: 1.2. Messages: 4 devices * 2
+  // of the gradients, 4 micro-batches * 2 replicas * 2 directions = 16, 4 devices * 2 sums * 3 of
+  // loss and norm, each 0.5 s
   // * 2 cores / (4 devices / 2): 24.
   CHECK(node_work_seconds(instance, plan)[0] == Approx(72.0 + 1.2 + 24.0));
   const Prediction prediction = predict(instance, plan);
@@ -100,8 +103,8 @@ TEST_CASE("tensor-parallel all-reduces are copies too", "[cost]") {
   const Instance instance = {profile, cluster, 8};
   const Plan plan = uniform_plan({{0, 2}}, 1, 2, 8, 4, "1f1b");
   // 8 samples * 9 s; 2 devices * 2 passes * (2*1/2 * 30 bytes * 8 samples) = 960 bytes;
-  // 2 devices * 2 micro-batches * 2 messages of one all-reduce and of the loss, 2 devices * 2 sums of one message, each
-  // 0.5 s * 1 core / (2 devices / 2).
+  // 2 devices * 2 micro-batches * 2 messages of one all-reduce and of the loss, 2 devices * 2 sums
+  // of one message, each 0.5 s * 1 core / (2 devices / 2).
   CHECK(node_work_seconds(instance, plan)[0] == Approx(72.0 + 0.96 + 8.0 + 2.0));
 }
 
@@ -120,14 +123,16 @@ TEST_CASE("a plan with a degree that the profile lacks is refused", "[cost]") {
   const Plan plan = uniform_plan({{0, 2}}, 1, 2, 8, 4, "1f1b");
   CHECK(complaint_of([&] {
           predict({profile, cluster, 8}, plan);
-        }).find("no time of layer \"a\" on device kind \"v\" at tensor_parallel 2") != std::string::npos);
+        }).find("no time of layer \"a\" on device kind \"v\" at tensor_parallel 2") !=
+        std::string::npos);
 }
 
 TEST_CASE("the lower bound spreads the work over all devices", "[cost]") {
   Profile profile = two_layers();
   const Cluster cluster = nodes_of(1, 4);
   CHECK(lower_bound_seconds({profile, cluster, 8}) == Approx(8 * 9.0 / 4));
-  CHECK(lower_bound_seconds({profile, cluster, 1}) == Approx(6.0));  // F and B of one sample: 1 + 1 + 2 + 2
+  CHECK(lower_bound_seconds({profile, cluster, 1}) == Approx(6.0));  // F and B of one sample: 1 + 1
+                                                                     // + 2 + 2
   // A kind three times as slow: one v and one t do 1 + 1/3 of a v's work.
   add_kind(profile, "t", 3.0);
   Cluster mixed = nodes_of(1, 1);
@@ -151,7 +156,9 @@ TEST_CASE("the lower bound gives each kind the layers it is good at", "[cost]") 
 /// Random stages, degrees, samples and devices: nothing of auto's space may beat the bound.
 TEST_CASE("no plan beats the lower bound", "[cost]") {
   std::mt19937 random(7);
-  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
   const auto seconds = [&] { return std::uniform_real_distribution<double>(0.0, 1.0)(random); };
   for (int trial = 0; trial < 500; ++trial) {
     Profile profile;
@@ -161,7 +168,8 @@ TEST_CASE("no plan beats the lower bound", "[cost]") {
       for (const char* kind : {"v", "t"}) {
         for (const int degree : {1, 2}) {
           for (const double samples : {1.0, 2.0, 4.0}) {
-            profile.layers.back().rows.push_back({kind, degree, samples, {seconds(), seconds(), seconds()}, true});
+            profile.layers.back().rows.push_back(
+                {kind, degree, samples, {seconds(), seconds(), seconds()}, true});
           }
         }
       }

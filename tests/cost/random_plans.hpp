@@ -20,7 +20,9 @@ class RandomInstances {
   explicit RandomInstances(unsigned seed) : random_(seed) {}
 
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  double between(double low, double high) { return std::uniform_real_distribution<double>(low, high)(random_); }
+  double between(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random_);
+  }
   bool chance(double probability) { return between(0.0, 1.0) < probability; }
   template <typename T>
   void shuffle(std::vector<T>& values) {
@@ -70,11 +72,12 @@ class RandomInstances {
           for (int samples = pick(1, 2); samples <= most_samples; samples += pick(1, 3)) {
             const double size = orderly ? work * (startup + samples) / degree : between(0.0, 1.0);
             const double scale = orderly && *kind == 't' ? slowness * size : size;
-            one.rows.push_back({kind,
-                                degree,
-                                static_cast<double>(samples),
-                                {scale * between(0.9, 1.0), scale * between(0.9, 1.0), scale * between(0.9, 1.0)},
-                                true});
+            one.rows.push_back(
+                {kind,
+                 degree,
+                 static_cast<double>(samples),
+                 {scale * between(0.9, 1.0), scale * between(0.9, 1.0), scale * between(0.9, 1.0)},
+                 true});
           }
         }
       }
@@ -82,8 +85,8 @@ class RandomInstances {
     return made;
   }
 
-  /// A valid plan with anything that a plan can say: devices left out, uneven samples and shards, blocks of
-  /// any pattern, groups of replicas that divide the state, and several chunks.
+  /// A valid plan with anything that a plan can say: devices left out, uneven samples and shards,
+  /// blocks of any pattern, groups of replicas that divide the state, and several chunks.
   Plan plan(const Instance& instance, std::optional<Recompute> recompute = std::nullopt) {
     const int num_devices = instance.cluster.num_devices();
     const int num_layers = instance.profile.num_layers();
@@ -107,7 +110,8 @@ class RandomInstances {
     for (int i = 0; i < stages; ++i) {
       Stage& stage = made.stages.emplace_back();
       for (int c = 0; c < chunks; ++c) stage.layers.push_back(layers[c * stages + i]);
-      place(stage, std::vector<int>(devices.begin() + owned[i].begin, devices.begin() + owned[i].end),
+      place(stage,
+            std::vector<int>(devices.begin() + owned[i].begin, devices.begin() + owned[i].end),
             made.micro_batch_size);
       stage.recompute = recompute.value_or(chance(0.2) ? Recompute::full : Recompute::none);
       if (chance(0.3)) stage.zero_stage = pick(0, 3);
@@ -140,11 +144,13 @@ class RandomInstances {
     const int count = static_cast<int>(devices.size());
     do {
       stage.tensor_parallel = pick(1, std::min(3, count));
-      stage.replicas = static_cast<int>(std::min<std::int64_t>(pick(1, count / stage.tensor_parallel), micro_batch));
+      stage.replicas = static_cast<int>(
+          std::min<std::int64_t>(pick(1, count / stage.tensor_parallel), micro_batch));
     } while (stage.replicas * stage.tensor_parallel > count);
     for (int j = 0, next = 0; j < stage.replicas; ++j) {
       stage.devices.emplace_back();
-      for (int k = 0; k < stage.tensor_parallel; ++k) stage.devices.back().emplace_back(devices[next++]);
+      for (int k = 0; k < stage.tensor_parallel; ++k)
+        stage.devices.back().emplace_back(devices[next++]);
     }
     stage.samples = parts(micro_batch, stage.replicas);
     if (chance(0.2)) stage.shards["columns"] = parts(12, stage.tensor_parallel);
@@ -161,7 +167,8 @@ class RandomInstances {
     block.replicas = devices / block.tensor_parallel;
     const bool sends_rows = block.tensor_parallel > 1 && devices <= micro_batch && chance(0.4);
     if (block.replicas > micro_batch) return;
-    const std::vector<TensorPattern> patterns = {TensorPattern::megatron, TensorPattern::sp1, TensorPattern::sp2};
+    const std::vector<TensorPattern> patterns = {TensorPattern::megatron, TensorPattern::sp1,
+                                                 TensorPattern::sp2};
     block.pattern = block.tensor_parallel == 1 ? TensorPattern::replicate
                     : sends_rows               ? TensorPattern::all_to_all
                                                : patterns[pick(0, 2)];

@@ -26,8 +26,8 @@ struct ThreeAndOne {
 
 TEST_CASE("a member works as much as its share says", "[cost]") {
   const ThreeAndOne made;
-  // Degree 2 takes 2 s a sample on "v" and 6 s on "t": 2 * 3/4 * 2 = 3 s and 2 * 1/4 * 6 = 3 s, four samples.
-  // Two all-reduces of 400 bytes at 100 B/s: 2 * (400 / 100 + 2 * 1) = 12 s.
+  // Degree 2 takes 2 s a sample on "v" and 6 s on "t": 2 * 3/4 * 2 = 3 s and 2 * 1/4 * 6 = 3 s,
+  // four samples. Two all-reduces of 400 bytes at 100 B/s: 2 * (400 / 100 + 2 * 1) = 12 s.
   CHECK(amp_terms(made.instance(), made.plan).iteration_seconds == Approx(12.0 + 12.0));
   Plan even = made.plan;
   even.stages[0].shards.clear();
@@ -40,7 +40,8 @@ TEST_CASE("a member works as much as its share says", "[cost]") {
 TEST_CASE("a member holds what its largest share says", "[cost]") {
   ThreeAndOne made;
   // 16 bytes per parameter, 60 parameters each when even; 28 bytes of activations.
-  CHECK(memory_bytes(made.instance(), made.plan) == std::vector<double>{1.5 * 960 + 28, 0.5 * 960 + 28});
+  CHECK(memory_bytes(made.instance(), made.plan) ==
+        std::vector<double>{1.5 * 960 + 28, 0.5 * 960 + 28});
   made.plan.stages[0].shards["columns"] = {{0, 5}, {5, 10}};
   CHECK(memory_bytes(made.instance(), made.plan) == std::vector<double>{1.5 * 960 + 28, 960 + 28});
 }
@@ -57,7 +58,8 @@ TEST_CASE("a shard's gradients are reduced as far as they go", "[cost]") {
 TEST_CASE("blocks have shards of their own", "[cost]") {
   ThreeAndOne made;
   Plan plan = uniform_plan({{0, 1}}, 2, 1, 4, 4, "1f1b");
-  plan.stages[0].blocks = {{{0, 1}, 1, 2, TensorPattern::megatron, {{0, 4}}, made.plan.stages[0].shards}};
+  plan.stages[0].blocks = {
+      {{0, 1}, 1, 2, TensorPattern::megatron, {{0, 4}}, made.plan.stages[0].shards}};
   CHECK(amp_terms(made.instance(), plan).iteration_seconds == Approx(24.0));
 }
 

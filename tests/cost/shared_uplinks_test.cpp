@@ -45,7 +45,8 @@ TEST_CASE("rings share the uplinks of switches", "[uplinks]") {
 
 TEST_CASE("each shard of a mesh has a ring of its own", "[uplinks]") {
   const Cluster cluster = nodes_of(2, 4);
-  const Plan plan = uniform_plan({{0, 1}}, 4, 2, 4, 4, "1f1b");  // replicas 0 and 1 on the first node
+  const Plan plan = uniform_plan({{0, 1}}, 4, 2, 4, 4, "1f1b");  // replicas 0 and 1 on the first
+                                                                 // node
   const Stage& stage = plan.stages.front();
   UplinkShares shares(cluster);
   shares.add(stage, {0, 2});

@@ -42,7 +42,8 @@ Profile one_layer() {
   return profile;
 }
 
-/// A layer of 100 parameters of 14 bytes on four devices, of which the first two have `small` bytes.
+/// A layer of 100 parameters of 14 bytes on four devices, of which the first two have `small`
+/// bytes.
 struct UnlikeDevices {
   explicit UnlikeDevices(double small) : cluster(nodes_of(1, 2, small)) {
     add_slow_node(cluster, 2, 1000.0);
@@ -66,12 +67,14 @@ TEST_CASE("a stage whose smaller devices lack memory gives them smaller slices",
   CHECK(state[2].sum() == Approx(500).epsilon(0.01));
   // A stage whose own unequal slices do not fit is divided anew.
   const UnlikeDevices smaller(100);
-  CHECK(state_bytes(smaller.instance,
-                    with_slices_by_room(smaller.instance, sliced, memory_bytes(smaller.instance, sliced)))[0]
-            .sum() == Approx(100).epsilon(0.01));
+  CHECK(
+      state_bytes(smaller.instance, with_slices_by_room(smaller.instance, sliced,
+                                                        memory_bytes(smaller.instance, sliced)))[0]
+          .sum() == Approx(100).epsilon(0.01));
 }
 
-TEST_CASE("a stage that fits, that has groups, or whose slices would not fit keeps what it has", "[cost]") {
+TEST_CASE("a stage that fits, that has groups, or whose slices would not fit keeps what it has",
+          "[cost]") {
   CHECK(UnlikeDevices(400).sliced().stages[0].zero_slices.empty());
   UnlikeDevices grouped(200);
   grouped.plan.stages[0].zero_groups = {{0, 2}, {2, 4}};

@@ -23,7 +23,8 @@ TEST_CASE("a lower curve is convex, nowhere decreasing and nowhere above the row
     REQUIRE(curve.back().samples == most);
     double slope = 0.0;
     for (std::size_t i = 1; i < curve.size(); ++i) {
-      const double next = (curve[i].seconds - curve[i - 1].seconds) / (curve[i].samples - curve[i - 1].samples);
+      const double next =
+          (curve[i].seconds - curve[i - 1].seconds) / (curve[i].samples - curve[i - 1].samples);
       REQUIRE(next >= slope - 1e-12);
       slope = next;
     }
@@ -44,7 +45,8 @@ TEST_CASE("a curve through convex rows is the rows", "[cost]") {
   CHECK(seconds_at(lower_curve({&rows}, 1.0), 1.0) == 1.0);
 }
 
-/// With two kinds the dual has one free price, and its optimum lies where some layer is indifferent.
+/// With two kinds the dual has one free price, and its optimum lies where some layer is
+/// indifferent.
 double exact_for_two_kinds(const std::vector<LayerWork>& work, const std::vector<double>& devices) {
   const auto value = [&](double first) {
     const double second = (1.0 - first * devices[0]) / devices[1];
@@ -55,7 +57,8 @@ double exact_for_two_kinds(const std::vector<LayerWork>& work, const std::vector
   };
   double best = std::max(value(0.0), value(1.0 / devices[0]));
   for (const LayerWork& layer : work) {
-    best = std::max(best, value(layer.on_kind[1] / (layer.on_kind[0] * devices[1] + layer.on_kind[1] * devices[0])));
+    best = std::max(best, value(layer.on_kind[1] /
+                                (layer.on_kind[0] * devices[1] + layer.on_kind[1] * devices[0])));
   }
   return best;
 }
@@ -65,8 +68,10 @@ TEST_CASE("prices of work reach the linear programme's optimum for two kinds", "
   std::uniform_real_distribution<double> seconds(0.05, 1.0);
   for (int trial = 0; trial < 300; ++trial) {
     std::vector<LayerWork> work;
-    for (int l = 0; l < 10 + trial % 20; ++l) work.push_back({{seconds(random), seconds(random)}, 1.0 + trial % 3});
-    const std::vector<double> devices = {std::ceil(8 * seconds(random)), std::ceil(8 * seconds(random))};
+    for (int l = 0; l < 10 + trial % 20; ++l)
+      work.push_back({{seconds(random), seconds(random)}, 1.0 + trial % 3});
+    const std::vector<double> devices = {std::ceil(8 * seconds(random)),
+                                         std::ceil(8 * seconds(random))};
     const double exact = exact_for_two_kinds(work, devices);
     const double least = shared_work_seconds(work, devices);
     CHECK(least <= exact * (1 + 1e-12));

@@ -22,7 +22,8 @@ TEST_CASE("the parts are what the slowest stage does and waits for", "[cost]") {
   const Instance instance = {profile, cluster, 16};
   const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 2, 16, 2, "1f1b");
   const TimeParts parts = time_parts(instance, plan);
-  // Two samples, eight micro-batches. a: 6 each; b: 6, and 200 bytes reduced in F and in B: 0.2 + 1 each.
+  // Two samples, eight micro-batches. a: 6 each; b: 6, and 200 bytes reduced in F and in B: 0.2 + 1
+  // each.
   CHECK(parts.compute == Approx(8 * 6.0));
   CHECK(parts.tensor_communication == Approx(8 * 2.4));
   CHECK(parts.bubble == Approx(6.0));
@@ -52,10 +53,12 @@ TEST_CASE("with ZeRO stage 3 the weights are gathered before each pass", "[cost]
   CHECK(parts.gradient_synchronization == Approx(1.8 + 3.0));  // 1200 bytes: 2*3/4 * 1.2 + 6 * 0.5
   CHECK(parts.sum() == Approx(amp_terms(instance, plan).iteration_seconds).epsilon(1e-15));
   const double first = amp_terms(instance, plan).stages[0].forward;
-  CHECK(dapple_seconds(instance, plan) == Approx(first + 3 * (without + 3.9) + (without + 3.9 - first) + 3.0 + 0.6));
+  CHECK(dapple_seconds(instance, plan) ==
+        Approx(first + 3 * (without + 3.9) + (without + 3.9 - first) + 3.0 + 0.6));
 }
 
-TEST_CASE("offloaded optimizer state leaves the device and crosses the host's link twice", "[cost]") {
+TEST_CASE("offloaded optimizer state leaves the device and crosses the host's link twice",
+          "[cost]") {
   const Profile profile = two_layers();
   Cluster cluster = nodes_of(1, 2);
   const Instance instance = {profile, cluster, 4};
@@ -68,7 +71,8 @@ TEST_CASE("offloaded optimizer state leaves the device and crosses the host's li
   CHECK(longest_update_seconds(instance, plan) == Approx(2 * (2400.0 / 1200 + 0.25)));
   plan.stages[0].zero_stage = 1;  // each replica has half of it
   CHECK(longest_update_seconds(instance, plan) == Approx(2 * (1200.0 / 1200 + 0.25)));
-  CHECK(predict(instance, plan).iteration_seconds == Approx(amp_terms(instance, plan).iteration_seconds + 2.5));
+  CHECK(predict(instance, plan).iteration_seconds ==
+        Approx(amp_terms(instance, plan).iteration_seconds + 2.5));
 }
 
 }  // namespace

@@ -21,7 +21,9 @@ Plan degrees(int first, int second) {
 TEST_CASE("messages at once share uplinks", "[cost]") {
   const Plan plan = degrees(2, 2);
   const auto seconds = [&](const Cluster& cluster, TransferForm form) {
-    return passage_seconds(cluster, passage(sample_copies(plan.stages[0]), sample_copies(plan.stages[1]), form), 100.0);
+    return passage_seconds(
+        cluster, passage(sample_copies(plan.stages[0]), sample_copies(plan.stages[1]), form),
+        100.0);
   };
   CHECK(seconds(nodes_of(2, 2), whole) == 3.0);   // 2 x 100 B at 100 B/s, 1 s
   CHECK(seconds(nodes_of(2, 2), slices) == 2.0);  // 2 x 50 B

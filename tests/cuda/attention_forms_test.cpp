@@ -1,5 +1,5 @@
-// Attention on a GPU to the rows of something else, to some of the keys, and with a bias by distance, against that of
-// the host.
+// Attention on a GPU to the rows of something else, to some of the keys, and with a bias by
+// distance, against that of the host.
 #include "cuda/attention.hpp"
 #include "cuda/twin.hpp"
 #include "kernels/attention_form_case.hpp"
@@ -16,7 +16,8 @@ const std::vector<Case> large_heads = {{2, 33, 18, 2, 136, false, true, {17, 18}
                                        {1, 70, 70, 1, 136, true, true, {}, 1, 0.1},
                                        {1, 40, 90, 2, 72, false, true, {}, 2, 0.1}};
 
-/// Source and rows of equal and of unequal lengths, below and above whole tiles; key heads that are shared.
+/// Source and rows of equal and of unequal lengths, below and above whole tiles; key heads that are
+/// shared.
 const std::vector<Case> fast_forms = {{2, 64, 128, 3, 64},
                                       {1, 130, 70, 2, 64},
                                       {2, 33, 97, 2, 16},
@@ -24,7 +25,8 @@ const std::vector<Case> fast_forms = {{2, 64, 128, 3, 64},
                                       {1, 49, 145, 4, 24, false, false, {}, 2, 0.3}};
 
 enum class RowEnds {
-  aligned,  ///< rows begin at multiples of 16 bytes, and those of gradients lie as far apart as those of values
+  aligned,  ///< rows begin at multiples of 16 bytes, and those of gradients lie as far apart as
+            ///< those of values
   uneven
 };
 
@@ -32,7 +34,8 @@ enum class RowEnds {
 struct Run {
   Gpu& gpu;
   Case c;
-  std::size_t unit, more;  ///< elements behind the rows of values, and how many more behind those of gradients
+  std::size_t unit, more;  ///< elements behind the rows of values, and how many more behind those
+                           ///< of gradients
   DeviceValues<std::int32_t> seen;
   Twin q, k, v, out, log_sum, dout, dq, dk, dv, bias, dbias;
 
@@ -73,8 +76,8 @@ struct Run {
   template <class Side>
   void run(Attention& attention, const AttentionForm& form, const Side& side, Arena& arena) {
     attention.forward(form, side(q), side(k), side(v), side(out), side(log_sum).f32(), arena);
-    attention.backward(form, side(q), side(k), side(v), side(out), side(log_sum).f32(), side(dout), side(dq), side(dk),
-                       side(dv), arena);
+    attention.backward(form, side(q), side(k), side(v), side(out), side(log_sum).f32(), side(dout),
+                       side(dq), side(dk), side(dv), arena);
   }
 };
 
@@ -82,14 +85,18 @@ void check(Gpu& gpu, Attention& attention, const std::vector<Case>& cases) {
   const std::uint64_t seed = fresh_seed();
   for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
     for (const Case& c : cases) {
-      CAPTURE(seed, type_name(type), c.samples, c.queries, c.keys, c.heads, c.head_size, c.causal, c.biased, c.seen);
+      CAPTURE(seed, type_name(type), c.samples, c.queries, c.keys, c.heads, c.head_size, c.causal,
+              c.biased, c.seen);
       Run run(gpu, c, type, seed), again(gpu, c, type, seed);
       run.run(attention);
       again.run(attention);
       run.run_host();
-      const double bound = static_cast<double>(c.group) * std::max(1.0, c.scale) * (2e-5 + 4 * rounding(type));
-      const double of_keys = bound * std::max(1.0, static_cast<double>(c.queries) / static_cast<double>(c.keys));
-      REQUIRE(largest_error(run.out.device_values(), run.out.host_values()) < 4e-6 + 2 * rounding(type));
+      const double bound =
+          static_cast<double>(c.group) * std::max(1.0, c.scale) * (2e-5 + 4 * rounding(type));
+      const double of_keys =
+          bound * std::max(1.0, static_cast<double>(c.queries) / static_cast<double>(c.keys));
+      REQUIRE(largest_error(run.out.device_values(), run.out.host_values()) <
+              4e-6 + 2 * rounding(type));
       REQUIRE(largest_error(run.dq.device_values(), run.dq.host_values()) < bound);
       REQUIRE(largest_error(run.dk.device_values(), run.dk.host_values()) < of_keys);
       REQUIRE(largest_error(run.dv.device_values(), run.dv.host_values()) < of_keys);
@@ -108,7 +115,8 @@ void check(Gpu& gpu, Attention& attention, const std::vector<Case>& cases) {
 TEST_CASE("attention of other forms on a GPU against the host's") {
   Gpu gpu;
   const auto attention = make_cuda_attention(gpu.device);
-  for (const auto& cases : {crossed_forms, biased_forms, partly_seen_forms, large_heads}) check(gpu, *attention, cases);
+  for (const auto& cases : {crossed_forms, biased_forms, partly_seen_forms, large_heads})
+    check(gpu, *attention, cases);
 }
 
 TEST_CASE("attention to the rows of something else by what is fastest against the host's") {
@@ -123,8 +131,10 @@ TEST_CASE("attention to the rows of something else by what is fastest against th
       run.run_host();
       // Probabilities may be rounded to the type before they multiply values.
       const double bound = static_cast<double>(c.group) * (2e-5 + 8 * rounding(type));
-      const double of_keys = bound * std::max(1.0, static_cast<double>(c.queries) / static_cast<double>(c.keys));
-      REQUIRE(largest_error(run.out.device_values(), run.out.host_values()) < 4e-6 + 4 * rounding(type));
+      const double of_keys =
+          bound * std::max(1.0, static_cast<double>(c.queries) / static_cast<double>(c.keys));
+      REQUIRE(largest_error(run.out.device_values(), run.out.host_values()) <
+              4e-6 + 4 * rounding(type));
       REQUIRE(largest_error(run.dq.device_values(), run.dq.host_values()) < bound);
       REQUIRE(largest_error(run.dk.device_values(), run.dk.host_values()) < of_keys);
       REQUIRE(largest_error(run.dv.device_values(), run.dv.host_values()) < of_keys);
@@ -141,7 +151,8 @@ TEST_CASE("a GPU's attention does not read keys that are not seen") {
   const Case c = {2, 18, 33, 2, 16, false, false, {20, 32}};
   Run run(gpu, c, DType::f32, 1), changed(gpu, c, DType::f32, 1);
   for (std::size_t column = 0; column < 32; ++column) {
-    for (const std::size_t row : {20, 32, 65}) changed.k.set(row, column, NAN), changed.v.set(row, column, NAN);
+    for (const std::size_t row : {20, 32, 65})
+      changed.k.set(row, column, NAN), changed.v.set(row, column, NAN);
   }
   run.run(*attention);
   changed.run(*attention);

@@ -52,11 +52,12 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const CudnnDescriptor device = properties(argv[i]);
     for (const CudnnAttentionShape& shape : shapes) {
-      std::printf("%s, length %lld to %lld, %lld heads of %lld elements, %lld of keys, %s, window %lld\n", argv[i],
-                  static_cast<long long>(shape.length), static_cast<long long>(shape.keys),
-                  static_cast<long long>(shape.heads), static_cast<long long>(shape.head_size),
-                  static_cast<long long>(shape.key_heads), shape.causal ? "causal" : "whole",
-                  static_cast<long long>(shape.window));
+      std::printf(
+          "%s, length %lld to %lld, %lld heads of %lld elements, %lld of keys, %s, window %lld\n",
+          argv[i], static_cast<long long>(shape.length), static_cast<long long>(shape.keys),
+          static_cast<long long>(shape.heads), static_cast<long long>(shape.head_size),
+          static_cast<long long>(shape.key_heads), shape.causal ? "causal" : "whole",
+          static_cast<long long>(shape.window));
       all = is_taken<CudnnForward>(shape, device, "forward") && all;
       all = is_taken<CudnnBackward>(shape, device, "backward") && all;
     }

@@ -30,7 +30,11 @@ float* floats(const Buffer& buffer) { return static_cast<float*>(buffer.data());
 TEST_CASE("values come back from a GPU as they went", "[cuda]") {
   CudaDevice device(0);
   Arena arena(0, "", device);
-  for (const std::size_t n : {std::size_t{1}, std::size_t{1000}, std::size_t{3} << 20}) {  // 12 MiB: several pieces
+  for (const std::size_t n :
+       {std::size_t{1}, std::size_t{1000}, std::size_t{3} << 20}) {  // 12
+                                                                     // MiB:
+                                                                     // several
+                                                                     // pieces
     const std::vector<float> values = counted(n, 1.0f);
     std::vector<float> back(n);
     const Buffer block(arena, n * sizeof(float)), other(arena, n * sizeof(float));
@@ -69,7 +73,8 @@ TEST_CASE("a GPU works in the order of the calls", "[cuda]") {
   gpu.kernels.add(x.data(), y.data(), 1000);
   const std::vector<float> values = y.fetch();
   for (std::size_t i = 0; i < 1000; ++i) {
-    REQUIRE(values[i] == 2.0f + 2.0f * static_cast<float>(i) + (i < 500 ? 0.0f : 1.0f + static_cast<float>(i)));
+    REQUIRE(values[i] ==
+            2.0f + 2.0f * static_cast<float>(i) + (i < 500 ? 0.0f : 1.0f + static_cast<float>(i)));
   }
 }
 
@@ -78,13 +83,17 @@ TEST_CASE("a block that is given back may be used at once", "[cuda]") {
   gpu.arena.poison(false);
   DeviceValues<float> sum(gpu, std::vector<float>(1000, 0.0f));
   for (int i = 1; i <= 5; ++i) {
-    const DeviceValues<float> x(gpu, std::vector<float>(1000, static_cast<float>(i)));  // the same block every time
+    const DeviceValues<float> x(gpu, std::vector<float>(1000, static_cast<float>(i)));  // the same
+                                                                                        // block
+                                                                                        // every
+                                                                                        // time
     gpu.kernels.add(x.data(), sum.data(), 1000);
   }
   REQUIRE(sum.fetch() == std::vector<float>(1000, 15.0f));
 }
 
-TEST_CASE("a download goes on behind what was called before and beside what comes after", "[cuda]") {
+TEST_CASE("a download goes on behind what was called before and beside what comes after",
+          "[cuda]") {
   Gpu gpu;
   Arena pinned(0, "", gpu.device.host_memory());
   DeviceValues<float> x(gpu, counted(5000, 1.0f)), other(gpu, counted(5000, 0.0f));
@@ -122,7 +131,8 @@ TEST_CASE("memory that is not pinned is copied too", "[cuda]") {
   std::vector<float> back(5000);
   const Buffer block(gpu.arena, 5000 * sizeof(float));
   const DeviceWorkPtr upload = gpu.device.start_upload(block.data(), values.data(), block.bytes());
-  const DeviceWorkPtr download = gpu.device.start_download(back.data(), block.data(), block.bytes());
+  const DeviceWorkPtr download =
+      gpu.device.start_download(back.data(), block.data(), block.bytes());
   REQUIRE(back == values);
   gpu.device.synchronize();
   REQUIRE(upload->has_ended());

@@ -73,7 +73,8 @@ TEST_CASE("the GPU adds a residual as the host", "[cuda]") {
 
 TEST_CASE("more rows than a grid is high", "[cuda]") {
   Gpu gpu;
-  Twin x(gpu, 70000, 3, DType::f32, {1, 0}), bias(gpu, 1, 3), out(gpu, 70000, 3, DType::f32, {1, 0});
+  Twin x(gpu, 70000, 3, DType::f32, {1, 0}), bias(gpu, 1, 3),
+      out(gpu, 70000, 3, DType::f32, {1, 0});
   x.randomise(fresh_seed());
   bias.randomise(fresh_seed());
   host_kernels().residual_add(x.host(), x.host(), bias.host_f32(), out.host());
@@ -86,7 +87,8 @@ TEST_CASE("the GPU converts between types as the host", "[cuda]") {
   with_all([&](Size size, Layout layout, std::uint64_t seed) {
     for (const DType from_type : all_types) {
       for (const DType to_type : all_types) {
-        Twin from(gpu, size.rows, size.columns, from_type, layout), to(gpu, size.rows, size.columns, to_type, layout);
+        Twin from(gpu, size.rows, size.columns, from_type, layout),
+            to(gpu, size.rows, size.columns, to_type, layout);
         from.randomise(seed, 100.0);
         host_kernels().convert(from.host(), to.host());
         gpu.kernels.convert(from.device(), to.device());
@@ -98,7 +100,8 @@ TEST_CASE("the GPU converts between types as the host", "[cuda]") {
 
 namespace {
 
-constexpr Activation activations[] = {Activation::gelu_tanh, Activation::gelu, Activation::silu, Activation::relu};
+constexpr Activation activations[] = {Activation::gelu_tanh, Activation::gelu, Activation::silu,
+                                      Activation::relu};
 
 }  // namespace
 
@@ -108,8 +111,10 @@ TEST_CASE("the GPU computes activations and their derivatives as the host", "[cu
     for (const Activation f : activations) {
       for (const DType type : all_types) {
         CAPTURE(static_cast<int>(f), type_name(type));
-        Twin u(gpu, size.rows, size.columns, type, layout), dout(gpu, size.rows, size.columns, type),
-            du(gpu, size.rows, size.columns, type, layout), out(gpu, size.rows, size.columns, type, {5, 0});
+        Twin u(gpu, size.rows, size.columns, type, layout),
+            dout(gpu, size.rows, size.columns, type),
+            du(gpu, size.rows, size.columns, type, layout),
+            out(gpu, size.rows, size.columns, type, {5, 0});
         u.randomise(seed, 6.0);
         dout.randomise(seed + 1);
         host_kernels().activation_forward(f, u.host(), out.host());
@@ -131,18 +136,23 @@ TEST_CASE("the GPU computes gates as the host, also in place of their arguments"
     for (const Activation f : activations) {
       for (const DType type : all_types) {
         CAPTURE(static_cast<int>(f), type_name(type));
-        Twin gate(gpu, size.rows, size.columns, type, layout), up(gpu, size.rows, size.columns, type, layout),
-            dout(gpu, size.rows, size.columns, type, layout), out(gpu, size.rows, size.columns, type, {5, 0});
+        Twin gate(gpu, size.rows, size.columns, type, layout),
+            up(gpu, size.rows, size.columns, type, layout),
+            dout(gpu, size.rows, size.columns, type, layout),
+            out(gpu, size.rows, size.columns, type, {5, 0});
         gate.randomise(seed, 4.0);
         up.randomise(seed + 1, 1.5);
         dout.randomise(seed + 2);
-        const auto error = [](const Twin& t) { return largest_error(t.device_values(), t.host_values()); };
+        const auto error = [](const Twin& t) {
+          return largest_error(t.device_values(), t.host_values());
+        };
         host_kernels().gate_forward(f, gate.host(), up.host(), out.host());
         gpu.kernels.gate_forward(f, gate.device(), up.device(), out.device());
         REQUIRE(error(out) <= 2 * element_bound(type));
-        host_kernels().gate_backward(f, gate.host(), up.host(), dout.host(), gate.host(), up.host(), dout.host());
-        gpu.kernels.gate_backward(f, gate.device(), up.device(), dout.device(), gate.device(), up.device(),
-                                  dout.device());
+        host_kernels().gate_backward(f, gate.host(), up.host(), dout.host(), gate.host(), up.host(),
+                                     dout.host());
+        gpu.kernels.gate_backward(f, gate.device(), up.device(), dout.device(), gate.device(),
+                                  up.device(), dout.device());
         for (const Twin* result : {&gate, &up, &dout}) {
           REQUIRE(error(*result) <= 2 * element_bound(type));
           REQUIRE(result->surroundings_are_untouched());
@@ -158,12 +168,14 @@ TEST_CASE("the GPU turns rotary positions as the host", "[cuda]") {
   };
   Gpu gpu;
   const std::uint64_t seed = fresh_seed();
-  for (const Heads& c : {Heads{14, 7, 3, 16, 16}, Heads{5, 5, 2, 24, 8}, Heads{6, 3, 1, 80, 80}, Heads{9, 9, 4, 6, 2},
-                         Heads{33, 33, 40, 64, 32}, Heads{4, 2, 2, 10, 0}}) {
+  for (const Heads& c : {Heads{14, 7, 3, 16, 16}, Heads{5, 5, 2, 24, 8}, Heads{6, 3, 1, 80, 80},
+                         Heads{9, 9, 4, 6, 2}, Heads{33, 33, 40, 64, 32}, Heads{4, 2, 2, 10, 0}}) {
     for (const Layout layout : layouts) {
       for (const DType type : all_types) {
-        CAPTURE(c.rows, c.heads, c.head_size, c.rotated, layout.padding, layout.shift, type_name(type), seed);
-        Twin x(gpu, c.rows, c.heads * c.head_size, type, layout), table(gpu, c.length, c.rotated, DType::f32, layout);
+        CAPTURE(c.rows, c.heads, c.head_size, c.rotated, layout.padding, layout.shift,
+                type_name(type), seed);
+        Twin x(gpu, c.rows, c.heads * c.head_size, type, layout),
+            table(gpu, c.length, c.rotated, DType::f32, layout);
         x.randomise(seed, 2.0);
         table.randomise(seed + 1);
         for (const bool back : {false, true}) {
@@ -185,8 +197,10 @@ TEST_CASE("GELU on the GPU in place, and of values that are no numbers", "[cuda]
   d.randomise(2);
   u.set(1, 7, NAN);
   Twin u_apart(gpu, 4, 64), d_apart(gpu, 4, 64);
-  host_kernels().activation_backward(Activation::gelu_tanh, u.host(), d.host(), d_apart.host(), u_apart.host());
-  gpu.kernels.activation_backward(Activation::gelu_tanh, u.device(), d.device(), d.device(), u.device());
+  host_kernels().activation_backward(Activation::gelu_tanh, u.host(), d.host(), d_apart.host(),
+                                     u_apart.host());
+  gpu.kernels.activation_backward(Activation::gelu_tanh, u.device(), d.device(), d.device(),
+                                  u.device());
   const TestMatrix value = u.fetch(), derivative = d.fetch();
   for (std::size_t r = 0; r < 4; ++r) {
     for (std::size_t c = 0; c < 64; ++c) {

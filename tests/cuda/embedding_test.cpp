@@ -25,7 +25,8 @@ std::vector<std::uint32_t> some_tokens(const Size& size, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("the GPU embeds tokens as the host, and sums their gradients in the same order", "[cuda]") {
+TEST_CASE("the GPU embeds tokens as the host, and sums their gradients in the same order",
+          "[cuda]") {
   Gpu gpu;
   const std::uint64_t seed = fresh_seed();
   for (const Size& size : sizes) {
@@ -40,17 +41,17 @@ TEST_CASE("the GPU embeds tokens as the host, and sums their gradients in the sa
           x(gpu, rows, size.columns, DType::f32, {3, 1});
       embedding.randomise(seed);
       positions.randomise(seed + 1);
-      host_kernels().embedding_forward(tokens.data(), size.length, embedding.host(), shift, positions.host(), whole,
-                                       x.host());
-      gpu.kernels.embedding_forward(device_tokens.data(), size.length, embedding.device(), shift, positions.device(),
-                                    whole, x.device());
+      host_kernels().embedding_forward(tokens.data(), size.length, embedding.host(), shift,
+                                       positions.host(), whole, x.host());
+      gpu.kernels.embedding_forward(device_tokens.data(), size.length, embedding.device(), shift,
+                                    positions.device(), whole, x.device());
       REQUIRE(x.same_bytes());
       x.randomise(seed + 2);
       const Matrix none;
-      host_kernels().embedding_backward(tokens.data(), size.length, x.host(), shift, embedding.host(),
-                                        whole ? positions.host() : none);
-      gpu.kernels.embedding_backward(device_tokens.data(), size.length, x.device(), shift, embedding.device(),
-                                     whole ? positions.device() : none);
+      host_kernels().embedding_backward(tokens.data(), size.length, x.host(), shift,
+                                        embedding.host(), whole ? positions.host() : none);
+      gpu.kernels.embedding_backward(device_tokens.data(), size.length, x.device(), shift,
+                                     embedding.device(), whole ? positions.device() : none);
       REQUIRE(embedding.same_bytes());
       REQUIRE(positions.same_bytes());
     }

@@ -62,10 +62,10 @@ TEST_CASE("rows choose the same experts on a GPU, with the host's weights") {
     }
     Twin dchoice(gpu, c.rows, 2 * c.chosen), dlogits(gpu, c.rows, c.experts, DType::f32, {2, 0});
     dchoice.randomise(seed + 1);
-    routed.kernels.choose_backward(routed.logits.device(), routed.choice.device(), c.normalised, dchoice.device(),
-                                   dlogits.device());
-    host_experts().choose_backward(routed.logits.host(), routed.choice.host(), c.normalised, dchoice.host(),
-                                   dlogits.host());
+    routed.kernels.choose_backward(routed.logits.device(), routed.choice.device(), c.normalised,
+                                   dchoice.device(), dlogits.device());
+    host_experts().choose_backward(routed.logits.host(), routed.choice.host(), c.normalised,
+                                   dchoice.host(), dlogits.host());
     REQUIRE(largest_error(dlogits.device_values(), dlogits.host_values()) < bound);
     REQUIRE(dlogits.surroundings_are_untouched());
     std::vector<double> sums(2 * c.experts);
@@ -73,12 +73,15 @@ TEST_CASE("rows choose the same experts on a GPU, with the host's weights") {
     routed.kernels.sum(routed.logits.device(), routed.choice.device(), on_device.data());
     host_experts().sum(routed.logits.host(), routed.choice.host(), sums.data());
     const std::vector<double> of_device = on_device.fetch();
-    for (std::size_t i = 0; i < sums.size(); ++i) REQUIRE(of_device[i] == Approx(sums[i]).epsilon(1e-6));
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      REQUIRE(of_device[i] == Approx(sums[i]).epsilon(1e-6));
     std::vector<float> weights(c.experts);
     for (std::size_t e = 0; e < c.experts; ++e) weights[e] = static_cast<float>(e % 7) - 2.5F;
     const DeviceValues<float> weights_on_device(gpu, weights);
-    routed.kernels.weighted_softmax_gradient(routed.logits.device(), weights_on_device.data(), 0.5, dlogits.device());
-    host_experts().weighted_softmax_gradient(routed.logits.host(), weights.data(), 0.5, dlogits.host());
+    routed.kernels.weighted_softmax_gradient(routed.logits.device(), weights_on_device.data(), 0.5,
+                                             dlogits.device());
+    host_experts().weighted_softmax_gradient(routed.logits.host(), weights.data(), 0.5,
+                                             dlogits.host());
     REQUIRE(largest_error(dlogits.device_values(), dlogits.host_values()) < bound);
   }
 }
@@ -93,7 +96,8 @@ TEST_CASE("a GPU leaves out the choices that the host leaves out") {
     host_experts().limit(5, 50, capacity, routed.choice.host());
     const TestMatrix choice = routed.choice.fetch();
     for (std::size_t row = 0; row < 300; ++row) {
-      for (std::size_t j = 2; j < 4; ++j) REQUIRE(choice.get(row, j) == routed.choice.host().at<float>(row)[j]);
+      for (std::size_t j = 2; j < 4; ++j)
+        REQUIRE(choice.get(row, j) == routed.choice.host().at<float>(row)[j]);
     }
   }
 }
@@ -103,7 +107,8 @@ TEST_CASE("rows go to experts and back on a GPU as on the host") {
   const std::uint64_t seed = fresh_seed();
   for (const Case& c : cases) {
     const auto last = static_cast<std::int64_t>(c.experts);
-    for (const Interval& own : {Interval{0, last}, {last / 3, (2 * last + 2) / 3}, {last - 1, last}}) {
+    for (const Interval& own :
+         {Interval{0, last}, {last / 3, (2 * last + 2) / 3}, {last - 1, last}}) {
       CAPTURE(seed, c.rows, c.experts, c.chosen, own.begin, own.end);
       Routed routed(gpu, c, seed);
       routed.kernels.limit(c.experts, c.rows, c.rows / 2 + 1, routed.choice.device());
@@ -114,14 +119,16 @@ TEST_CASE("rows go to experts and back on a GPU as on the host") {
       REQUIRE(device.num_dispatched() == host.num_dispatched());
       for (std::int64_t e = own.begin; e < own.end; ++e) REQUIRE(device.count(e) == host.count(e));
       std::vector<std::int32_t> places(c.rows * c.chosen);
-      gpu.device.download(places.data(), device.places().data, places.size() * sizeof(std::int32_t));
+      gpu.device.download(places.data(), device.places().data,
+                          places.size() * sizeof(std::int32_t));
       REQUIRE(std::equal(places.begin(), places.end(), host.places().data));
       const std::size_t rows = host.num_dispatched();
       for (const DType type : {DType::f32, DType::bf16, DType::f16}) {
         Twin x(gpu, c.rows, 19, type, {2, 0}), dispatched(gpu, rows + 1, 19, type, {1, 0});
         x.randomise(seed + 1);
         dispatched.randomise(seed + 3);  // the row behind the last
-        routed.kernels.dispatch(device.places(), x.device(), dispatched.device().rows_from(0, rows));
+        routed.kernels.dispatch(device.places(), x.device(),
+                                dispatched.device().rows_from(0, rows));
         host_experts().dispatch(host.places(), x.host(), dispatched.host().rows_from(0, rows));
         REQUIRE(dispatched.same_bytes());
         std::vector<float> weights(rows + 1, 0.5F), products(rows + 1, 0.0F);
@@ -131,16 +138,19 @@ TEST_CASE("rows go to experts and back on a GPU as on the host") {
         Twin weighed(gpu, rows + 1, 19, type);
         routed.kernels.weigh(dispatched.device(), weights_there.data(), weighed.device());
         host_experts().weigh(dispatched.host(), weights.data(), weighed.host());
-        REQUIRE(largest_error(weighed.device_values(), weighed.host_values()) < bound + rounding(type));
+        REQUIRE(largest_error(weighed.device_values(), weighed.host_values()) <
+                bound + rounding(type));
         routed.kernels.row_products(dispatched.device(), weighed.device(), products_there.data());
         host_experts().row_products(dispatched.host(), weighed.host(), products.data());
         const std::vector<float> found = products_there.fetch();
         for (std::size_t r = 0; r < rows; ++r) {
-          REQUIRE(found[r] ==
-                  Approx(products[r]).epsilon(1e-5 + 4 * rounding(type)).margin(1e-5 + 20 * rounding(type)));
+          REQUIRE(found[r] == Approx(products[r])
+                                  .epsilon(1e-5 + 4 * rounding(type))
+                                  .margin(1e-5 + 20 * rounding(type)));
         }
       }
-      Twin made(gpu, rows + 1, 33), sums(gpu, c.rows, 33, DType::f32, {1, 0}), dchoice(gpu, c.rows, 2 * c.chosen);
+      Twin made(gpu, rows + 1, 33), sums(gpu, c.rows, 33, DType::f32, {1, 0}),
+          dchoice(gpu, c.rows, 2 * c.chosen);
       made.randomise(seed + 2);
       routed.kernels.combine(device.places(), made.device(), sums.device());
       host_experts().combine(host.places(), made.host(), sums.host());

@@ -25,8 +25,9 @@ struct Maps {
 };
 
 /// Sides, windows, strides and padding of the networks that we have, and odd ones.
-const std::vector<Window> windows = {{8, 8, 3, 3, 1, 1}, {9, 7, 3, 3, 2, 1}, {16, 16, 7, 7, 2, 3}, {5, 6, 1, 1, 1, 0},
-                                     {7, 7, 1, 1, 2, 0}, {4, 4, 4, 4, 1, 0}, {6, 5, 2, 3, 2, 1}};
+const std::vector<Window> windows = {{8, 8, 3, 3, 1, 1}, {9, 7, 3, 3, 2, 1}, {16, 16, 7, 7, 2, 3},
+                                     {5, 6, 1, 1, 1, 0}, {7, 7, 1, 1, 2, 0}, {4, 4, 4, 4, 1, 0},
+                                     {6, 5, 2, 3, 2, 1}};
 constexpr std::int64_t samples = 3;
 
 /// Sums of fp32 in different orders, relative to the largest number.
@@ -47,12 +48,14 @@ TEST_CASE("convolutions on a GPU are those of the host") {
       for (const bool biased : {false, true}) {
         CAPTURE(m.seed, w.height, w.width, w.kernel_height, w.stride, w.padding, channels, biased);
         const ConvolutionForm form{w, channels, out};
-        Twin x = m.twin(samples * w.pixels(), channels), dx = m.twin(samples * w.pixels(), channels);
+        Twin x = m.twin(samples * w.pixels(), channels),
+             dx = m.twin(samples * w.pixels(), channels);
         Twin y = m.twin(samples * w.out_pixels(), out), dy = m.twin(samples * w.out_pixels(), out);
         Twin weight = m.twin(out, channels * w.area()), dweight = m.twin(out, channels * w.area()),
              bias = m.twin(1, out);
         Convolutions &gpu = m.maps.convolutions(), &host = host_feature_maps().convolutions();
-        gpu.forward(form, x.device(), weight.device(), biased ? bias.device_f32() : nullptr, y.device());
+        gpu.forward(form, x.device(), weight.device(), biased ? bias.device_f32() : nullptr,
+                    y.device());
         host.forward(form, x.host(), weight.host(), biased ? bias.host_f32() : nullptr, y.host());
         require_close(y);
         gpu.backward_input(form, dy.device(), weight.device(), dx.device());
@@ -107,22 +110,28 @@ TEST_CASE("pooling on a GPU is that of the host, bit for bit") {
 
 TEST_CASE("batch normalisation on a GPU is that of the host") {
   Maps m;
-  for (const auto& [rows, channels] : {std::pair<std::int64_t, std::int64_t>{2, 3}, {700, 70}, {5000, 1}, {33, 129}}) {
+  for (const auto& [rows, channels] :
+       {std::pair<std::int64_t, std::int64_t>{2, 3}, {700, 70}, {5000, 1}, {33, 129}}) {
     CAPTURE(m.seed, rows, channels);
-    Twin x = m.twin(rows, channels, 3.0), y = m.twin(rows, channels), dy = m.twin(rows, channels, 0.5);
+    Twin x = m.twin(rows, channels, 3.0), y = m.twin(rows, channels),
+         dy = m.twin(rows, channels, 0.5);
     Twin dx = m.twin(rows, channels), moments = m.twin(4, channels), sums = m.twin(2, channels);
-    Twin mean = m.twin(1, channels), variance = m.twin(1, channels), gain = m.twin(1, channels, 1.0);
+    Twin mean = m.twin(1, channels), variance = m.twin(1, channels),
+         gain = m.twin(1, channels, 1.0);
     Twin offset = m.twin(1, channels), running = m.twin(1, channels), counter = m.twin(1, 1);
     const auto width = static_cast<std::size_t>(channels);
-    const std::vector<double> of_devices = {static_cast<double>(rows), 0.0, static_cast<double>(rows)};
+    const std::vector<double> of_devices = {static_cast<double>(rows), 0.0,
+                                            static_cast<double>(rows)};
     Twin all = m.twin(6, channels);
     for (const std::size_t device : {0, 2}) {
       m.maps.batch_moments(x.device(), all.device_f32() + 2 * width * device);
       host_feature_maps().batch_moments(x.host(), all.host_f32() + 2 * width * device);
     }
     require_close(all);
-    m.maps.join_moments(all.device_f32(), of_devices, width, mean.device_f32(), variance.device_f32());
-    host_feature_maps().join_moments(all.host_f32(), of_devices, width, mean.host_f32(), variance.host_f32());
+    m.maps.join_moments(all.device_f32(), of_devices, width, mean.device_f32(),
+                        variance.device_f32());
+    host_feature_maps().join_moments(all.host_f32(), of_devices, width, mean.host_f32(),
+                                     variance.host_f32());
     require_close(mean);
     require_close(variance);
     m.maps.update_running(running.device_f32(), variance.device_f32(), 0.1F, 1.5F, width);
@@ -131,19 +140,22 @@ TEST_CASE("batch normalisation on a GPU is that of the host") {
     m.maps.count(counter.device_f32());
     host_feature_maps().count(counter.host_f32());
     require_close(counter);
-    m.maps.batch_norm_forward(x.device(), mean.device_f32(), variance.device_f32(), 1e-5F, gain.device_f32(),
-                              offset.device_f32(), y.device());
-    host_feature_maps().batch_norm_forward(x.host(), mean.host_f32(), variance.host_f32(), 1e-5F, gain.host_f32(),
-                                           offset.host_f32(), y.host());
+    m.maps.batch_norm_forward(x.device(), mean.device_f32(), variance.device_f32(), 1e-5F,
+                              gain.device_f32(), offset.device_f32(), y.device());
+    host_feature_maps().batch_norm_forward(x.host(), mean.host_f32(), variance.host_f32(), 1e-5F,
+                                           gain.host_f32(), offset.host_f32(), y.host());
     require_close(y);
-    m.maps.batch_norm_sums(x.device(), dy.device(), mean.device_f32(), variance.device_f32(), 1e-5F, sums.device_f32());
-    host_feature_maps().batch_norm_sums(x.host(), dy.host(), mean.host_f32(), variance.host_f32(), 1e-5F,
-                                        sums.host_f32());
+    m.maps.batch_norm_sums(x.device(), dy.device(), mean.device_f32(), variance.device_f32(), 1e-5F,
+                           sums.device_f32());
+    host_feature_maps().batch_norm_sums(x.host(), dy.host(), mean.host_f32(), variance.host_f32(),
+                                        1e-5F, sums.host_f32());
     require_close(sums);
-    m.maps.batch_norm_backward(x.device(), dy.device(), mean.device_f32(), variance.device_f32(), 1e-5F,
-                               gain.device_f32(), sums.device_f32(), static_cast<double>(rows), dx.device());
-    host_feature_maps().batch_norm_backward(x.host(), dy.host(), mean.host_f32(), variance.host_f32(), 1e-5F,
-                                            gain.host_f32(), sums.host_f32(), static_cast<double>(rows), dx.host());
+    m.maps.batch_norm_backward(x.device(), dy.device(), mean.device_f32(), variance.device_f32(),
+                               1e-5F, gain.device_f32(), sums.device_f32(),
+                               static_cast<double>(rows), dx.device());
+    host_feature_maps().batch_norm_backward(x.host(), dy.host(), mean.host_f32(),
+                                            variance.host_f32(), 1e-5F, gain.host_f32(),
+                                            sums.host_f32(), static_cast<double>(rows), dx.host());
     require_close(dx);
   }
 }
@@ -161,7 +173,8 @@ TEST_CASE("maps are flattened, enlarged and ordered on a GPU as on the host") {
     REQUIRE(dx.device_values() == x.host_values());
     for (const EnlargeKind kind : {EnlargeKind::bicubic, EnlargeKind::shuffle}) {
       const std::int64_t channels = kind == EnlargeKind::shuffle ? 2 : 8;
-      Twin y = m.twin(samples * 4 * map.pixels(), channels), dy = m.twin(samples * 4 * map.pixels(), channels);
+      Twin y = m.twin(samples * 4 * map.pixels(), channels),
+           dy = m.twin(samples * 4 * map.pixels(), channels);
       m.maps.enlarge(kind, map, x.device(), y.device());
       host_feature_maps().enlarge(kind, map, x.host(), y.host());
       require_close(y);

@@ -26,7 +26,8 @@ TEST_CASE("products on a GPU for every transposition, type, size and use") {
         for (const DType c : {DType::f32, DType::bf16}) {
           for_each_transposition([&](Transpose ta, Transpose tb) {
             for (const Wants& wants : {Wants{}, Wants{.accumulate = true}, Wants{.bias = true}}) {
-              CAPTURE(s.m, s.n, s.k, type_name(a), type_name(b), type_name(c), wants.accumulate, wants.bias);
+              CAPTURE(s.m, s.n, s.k, type_name(a), type_name(b), type_name(c), wants.accumulate,
+                      wants.bias);
               Product product(gpu, s, ta, tb, {a, b, c});
               product.run(wants);
               product.check();
@@ -40,7 +41,8 @@ TEST_CASE("products on a GPU for every transposition, type, size and use") {
 
 TEST_CASE("products on a GPU with a size that is no multiple of 8, as most vocabularies are") {
   GpuProducts gpu;
-  for (const Shape s : {Shape{1027, 8, 16}, {8, 1027, 16}, {8, 16, 1027}, {1030, 1025, 5}, {1029, 3, 1028}}) {
+  for (const Shape s :
+       {Shape{1027, 8, 16}, {8, 1027, 16}, {8, 16, 1027}, {1030, 1025, 5}, {1029, 3, 1028}}) {
     for (const DType type : {DType::bf16, DType::f16}) {
       for (const DType c : {DType::f32, type}) {
         for_each_transposition([&](Transpose ta, Transpose tb) {
@@ -65,8 +67,8 @@ TEST_CASE("GELU and the gradient of a bias with a product on a GPU, fused or beh
       for (const DType c : {DType::f32, type}) {
         for_each_transposition([&](Transpose ta, Transpose tb) {
           const auto check = [&](const Wants& wants) {
-            CAPTURE(padding, type_name(type), type_name(c), wants.accumulate, wants.bias, wants.gelu,
-                    wants.gelu_backward, wants.bias_gradient);
+            CAPTURE(padding, type_name(type), type_name(c), wants.accumulate, wants.bias,
+                    wants.gelu, wants.gelu_backward, wants.bias_gradient);
             Product product(gpu, s, ta, tb, {type, type, c}, padding);
             product.run(wants);
             product.check();
@@ -100,7 +102,8 @@ TEST_CASE("products on a GPU with no terms and with no elements") {
 
 TEST_CASE("equal products on a GPU give equal bits") {
   GpuProducts gpu;
-  Product product(gpu, {33, 65, 70}, Transpose::no, Transpose::yes, {DType::bf16, DType::bf16, DType::f32});
+  Product product(gpu, {33, 65, 70}, Transpose::no, Transpose::yes,
+                  {DType::bf16, DType::bf16, DType::f32});
   product.run({.bias = true});
   const std::vector<std::byte> first = product.device_bytes();
   product.run({.bias = true});

@@ -89,8 +89,8 @@ TEST_CASE("rows on other memory, or of other lengths, are other rows", "[cuda]")
   CHECK(rows.counts().launches == 4);
   // The same without graphs.
   Gpu plain;
-  const DeviceValues<float> x(plain, std::vector<float>(n, 1.0f)), y(plain, std::vector<float>(n, 2.0f)),
-      w(plain, std::vector<float>(n, 4.0f));
+  const DeviceValues<float> x(plain, std::vector<float>(n, 1.0f)),
+      y(plain, std::vector<float>(n, 2.0f)), w(plain, std::vector<float>(n, 4.0f));
   for (int i = 0; i < 3; ++i) {
     row(plain, x.data(), y.data(), 1.25f);
     row(plain, w.data(), y.data(), 0.5f);
@@ -141,7 +141,8 @@ TEST_CASE("what cannot be captured is called, and nothing is captured any more",
   Rows rows;
   static constexpr char kind = 0;
   for (int i = 0; i < 4; ++i) {
-    rows.gpu.device.stream().call(&kind, [](cudaStream_t stream) { PPTRAIN_CUDA(cudaStreamSynchronize, stream); });
+    rows.gpu.device.stream().call(
+        &kind, [](cudaStream_t stream) { PPTRAIN_CUDA(cudaStreamSynchronize, stream); });
     rows.run(1.25f);
   }
   rows.check();
@@ -158,14 +159,16 @@ TEST_CASE("products and attention run in graphs as without them", "[cuda]") {
     GpuProducts gpu;
     const auto attention = make_cuda_attention(gpu.device);
     if (graphs) gpu.device.stream().use_graphs();
-    Twin x(gpu, 64, 96, DType::bf16), w(gpu, 32, 96, DType::bf16), bias(gpu, 1, 96), dw(gpu, 32, 96);
+    Twin x(gpu, 64, 96, DType::bf16), w(gpu, 32, 96, DType::bf16), bias(gpu, 1, 96),
+        dw(gpu, 32, 96);
     Twin out(gpu, 64, 32, DType::bf16), back(gpu, 64, 96, DType::bf16), log_sum(gpu, 64, 2);
     x.randomise(seed);
     w.randomise(seed + 1);
     bias.randomise(seed + 2);
     for (int i = 0; i < 4; ++i) {
-      attention->forward(multi_head(2, 32, 2, 16), x.device().columns_from(0, 32), x.device().columns_from(32, 32),
-                         x.device().columns_from(64, 32), out.device(), log_sum.device_f32(), gpu.arena);
+      attention->forward(multi_head(2, 32, 2, 16), x.device().columns_from(0, 32),
+                         x.device().columns_from(32, 32), x.device().columns_from(64, 32),
+                         out.device(), log_sum.device_f32(), gpu.arena);
       gpu.gemm->multiply(Transpose::no, out.device(), Transpose::no, w.device(), back.device(),
                          {.bias = bias.device_f32()});
       gpu.gemm->multiply(Transpose::yes, out.device(), Transpose::no, back.device(), dw.device(),
@@ -176,7 +179,8 @@ TEST_CASE("products and attention run in graphs as without them", "[cuda]") {
     results.push_back(dw.fetch().bytes());
     results.push_back(back.fetch().bytes());
     const GraphCounts counts = gpu.device.stream().graph_counts();
-    CHECK(counts.graphs == (graphs ? 1 : 0));  // the first row does not accumulate, the second comes again
+    CHECK(counts.graphs == (graphs ? 1 : 0));  // the first row does not accumulate, the second
+                                               // comes again
     CHECK(counts.launches == (graphs ? 2 : 0));
   }
   CHECK(results[0] == results[2]);

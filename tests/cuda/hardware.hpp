@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-/// What the tests of src/cuda run on. The same tests run on the stand-in, which computes thousands of times slower and
-/// has as many devices as a test asks for, and on the GPUs of this machine.
+/// What the tests of src/cuda run on. The same tests run on the stand-in, which computes thousands
+/// of times slower and has as many devices as a test asks for, and on the GPUs of this machine.
 namespace pptrain::test {
 
 enum class Hardware { stand_in, gpus };
@@ -17,7 +17,8 @@ enum class Gpus { own, shared };
 /// The number of this rank's device.
 int gpu_of_rank(Gpus gpus);
 
-/// Devices that are made from now on are of this compute capability; on GPUs they are what they are.
+/// Devices that are made from now on are of this compute capability; on GPUs they are what they
+/// are.
 void be_of_capability(int major, int minor);
 
 /// Names of the ranges that a profiler was told since the last call of this; nothing on GPUs.

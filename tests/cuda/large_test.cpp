@@ -1,6 +1,6 @@
-// Arrays of more than 2^31 elements, and of more than 2^32 bytes. They repeat a small one, whose results the other
-// tests hold to the host's, so that an index that loses bits shows as another row, or as one that nobody wrote. On the
-// stand-in the same with small arrays.
+// Arrays of more than 2^31 elements, and of more than 2^32 bytes. They repeat a small one, whose
+// results the other tests hold to the host's, so that an index that loses bits shows as another
+// row, or as one that nobody wrote. On the stand-in the same with small arrays.
 #include <algorithm>
 #include <cmath>
 
@@ -44,7 +44,8 @@ class Tiled {
   Tiled(Gpu& gpu, std::size_t rows, std::size_t columns, DType type)
       : gpu_(gpu), block_(gpu.arena, rows, columns, type) {}
   /// Random numbers within 1 of the centre.
-  Tiled(Gpu& gpu, std::size_t rows, std::size_t columns, DType type, std::uint64_t seed, double centre = 0.0)
+  Tiled(Gpu& gpu, std::size_t rows, std::size_t columns, DType type, std::uint64_t seed,
+        double centre = 0.0)
       : Tiled(gpu, rows, columns, type) {
     TestMatrix tile(std::min(rows, period), columns, type);
     tile.randomise(seed, 1.0, centre);
@@ -63,7 +64,8 @@ class Tiled {
   /// A period of rows from `first` on, or all where there are fewer.
   TestMatrix fetch(std::size_t first) const {
     TestMatrix rows(std::min(period, matrix().rows), matrix().columns, matrix().type);
-    gpu_.device.download(rows.matrix().data, matrix().rows_from(first, rows.matrix().rows).data, rows.bytes().size());
+    gpu_.device.download(rows.matrix().data, matrix().rows_from(first, rows.matrix().rows).data,
+                         rows.bytes().size());
     return rows;
   }
 
@@ -72,14 +74,15 @@ class Tiled {
   Tensor block_;
 };
 
-/// The rows of `large` are those of `small`, again and again: at both ends, and about the places where an index of 31
-/// or 32 bits, or an offset of so many bytes, ends.
+/// The rows of `large` are those of `small`, again and again: at both ends, and about the places
+/// where an index of 31 or 32 bits, or an offset of so many bytes, ends.
 void check_repeats(const Tiled& large, const Tiled& small, double tolerance = 0.0) {
   const TestMatrix expected = small.fetch(0);
   const Matrix& all = large.matrix();
   const std::size_t row_bytes = all.columns * size_of(all.type), last = all.rows - period;
-  for (const std::size_t place : {std::size_t{0}, (std::size_t{1} << 31) / row_bytes,
-                                  (std::size_t{1} << 32) / row_bytes, (std::size_t{1} << 31) / all.columns, last}) {
+  for (const std::size_t place :
+       {std::size_t{0}, (std::size_t{1} << 31) / row_bytes, (std::size_t{1} << 32) / row_bytes,
+        (std::size_t{1} << 31) / all.columns, last}) {
     const std::size_t first = std::min(place < period / 2 ? 0 : place - period / 2, last);
     const TestMatrix rows = large.fetch(first);
     CAPTURE(first);
@@ -94,14 +97,15 @@ void check_repeats(const Tiled& large, const Tiled& small, double tolerance = 0.
   }
 }
 
-/// Sums over the rows of a large matrix are those of a small one, as often as it is repeated; the small sums are of
-/// random terms up to 1, and rounding grows with their number.
+/// Sums over the rows of a large matrix are those of a small one, as often as it is repeated; the
+/// small sums are of random terms up to 1, and rounding grows with their number.
 void check_sums(const Tiled& large, const Tiled& small, std::size_t rows, double tolerance) {
   const TestMatrix found = large.fetch(0), expected = small.fetch(0);
   const double times = static_cast<double>(rows) / static_cast<double>(period);
   for (std::size_t r = 0; r < found.matrix().rows; ++r) {
     for (std::size_t c = 0; c < found.matrix().columns; ++c) {
-      REQUIRE(std::abs(found.get(r, c) - times * expected.get(r, c)) <= tolerance * static_cast<double>(rows));
+      REQUIRE(std::abs(found.get(r, c) - times * expected.get(r, c)) <=
+              tolerance * static_cast<double>(rows));
     }
   }
 }
@@ -133,13 +137,16 @@ struct Gelu {
   Tiled u, out, du;
 
   Gelu(Gpu& gpu, std::size_t rows, std::uint64_t seed)
-      : u(gpu, rows, 1024, DType::bf16), out(gpu, rows, 1024, DType::bf16), du(gpu, rows, 1024, DType::bf16) {
+      : u(gpu, rows, 1024, DType::bf16),
+        out(gpu, rows, 1024, DType::bf16),
+        du(gpu, rows, 1024, DType::bf16) {
     {
       const Tiled wide(gpu, rows, 1024, DType::f32, seed);
       gpu.kernels.convert(wide.matrix(), u.matrix());
     }
     gpu.kernels.activation_forward(Activation::gelu_tanh, u.matrix(), out.matrix());
-    gpu.kernels.activation_backward(Activation::gelu_tanh, u.matrix(), out.matrix(), du.matrix(), out.matrix());
+    gpu.kernels.activation_backward(Activation::gelu_tanh, u.matrix(), out.matrix(), du.matrix(),
+                                    out.matrix());
   }
 };
 
@@ -154,13 +161,16 @@ struct LayerNorm {
         gains(zeros(gpu, columns)),
         offsets(zeros(gpu, columns)),
         biases(zeros(gpu, columns)) {
-    const Tiled gain(gpu, 1, columns, DType::f32, seed + 2), offset(gpu, 1, columns, DType::f32, seed + 3);
+    const Tiled gain(gpu, 1, columns, DType::f32, seed + 2),
+        offset(gpu, 1, columns, DType::f32, seed + 3);
     const Tiled mean(gpu, rows, 1, DType::f32), rstd(gpu, rows, 1, DType::f32);
     // In place of x + y + bias: the sum is where x is.
-    gpu.kernels.residual_norm_forward({}, x.matrix(), dx.matrix(), gain.f32(), x.matrix(), gain.f32(), offset.f32(),
-                                      normalised.matrix(), mean.f32(), rstd.f32());
-    gpu.kernels.norm_backward({}, normalised.matrix(), x.matrix(), mean.f32(), rstd.f32(), gain.f32(), offset.f32(),
-                              dx.matrix(), dx.matrix(), gains.f32(), offsets.f32(), {});
+    gpu.kernels.residual_norm_forward({}, x.matrix(), dx.matrix(), gain.f32(), x.matrix(),
+                                      gain.f32(), offset.f32(), normalised.matrix(), mean.f32(),
+                                      rstd.f32());
+    gpu.kernels.norm_backward({}, normalised.matrix(), x.matrix(), mean.f32(), rstd.f32(),
+                              gain.f32(), offset.f32(), dx.matrix(), dx.matrix(), gains.f32(),
+                              offsets.f32(), {});
     gpu.kernels.add_column_sums(dx.matrix(), biases.f32());
   }
 };
@@ -175,14 +185,17 @@ struct CrossEntropy {
         sum(gpu, rows, 1, DType::f32),
         of_target(gpu, rows, 1, DType::f32) {
     std::vector<std::int32_t> classes(rows);
-    for (std::size_t r = 0; r < rows; ++r) classes[r] = static_cast<std::int32_t>((r % period) * (columns / period));
+    for (std::size_t r = 0; r < rows; ++r)
+      classes[r] = static_cast<std::int32_t>((r % period) * (columns / period));
     const DeviceValues targets(gpu, classes);
     gpu.kernels.cross_entropy_max(logits.matrix(), most.f32());
-    gpu.kernels.cross_entropy_sum(logits.matrix(), Targets{targets.data()}, most.f32(), sum.f32(), of_target.f32());
+    gpu.kernels.cross_entropy_sum(logits.matrix(), Targets{targets.data()}, most.f32(), sum.f32(),
+                                  of_target.f32());
     const DeviceValues total(gpu, std::vector<double>{0.0});
     gpu.kernels.cross_entropy_loss(most.f32(), sum.f32(), of_target.f32(), rows, total.data(), 0.0);
     loss = total.fetch().front();
-    gpu.kernels.cross_entropy_gradient(logits.matrix(), Targets{targets.data()}, most.f32(), sum.f32(), {8.0F});
+    gpu.kernels.cross_entropy_gradient(logits.matrix(), Targets{targets.data()}, most.f32(),
+                                       sum.f32(), {8.0F});
   }
 };
 
@@ -213,7 +226,8 @@ struct AdamW {
     const Tiled g(gpu, rows, 1024, DType::f32, seed + 3);
     const Matrix flat(copy.matrix().data, 1, copy.size(), DType::bf16);
     const UpdateRun run{p.f32(), g.f32(), m.f32(), v.f32(), flat, p.size(), 0.1F};
-    REQUIRE(gpu.kernels.update(&run, 1, AdamWStep{0.01F, 0.9F, 0.95F, 1e-8F, 0.5F, 0.1F, 0.05F}) == 1);
+    REQUIRE(gpu.kernels.update(&run, 1, AdamWStep{0.01F, 0.9F, 0.95F, 1e-8F, 0.5F, 0.1F, 0.05F}) ==
+            1);
   }
 };
 
@@ -242,9 +256,10 @@ struct Attended {
     const auto part = [](const Tiled& tiled, std::size_t which) {
       return tiled.matrix().columns_from(which * width, width);
     };
-    attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(), gpu.arena);
-    attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(), dout.matrix(),
-                       part(dqkv, 0), part(dqkv, 1), part(dqkv, 2), gpu.arena);
+    attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(),
+                      gpu.arena);
+    attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(),
+                       dout.matrix(), part(dqkv, 0), part(dqkv, 1), part(dqkv, 2), gpu.arena);
   }
 
   static constexpr std::size_t heads = 4, width = heads * 64;
@@ -252,7 +267,8 @@ struct Attended {
 
 }  // namespace
 
-TEST_CASE("arrays of more than 2^31 elements are added, scaled, squared and cleared", "[cuda][large]") {
+TEST_CASE("arrays of more than 2^31 elements are added, scaled, squared and cleared",
+          "[cuda][large]") {
   Gpu gpu;
   if (!has_memory(gpu, 18)) return;
   const std::uint64_t seed = fresh_seed();
@@ -344,7 +360,8 @@ TEST_CASE("attention reads and writes more than 2^31 elements", "[cuda][large]")
     const auto attention = make_cuda_attention(gpu.device, fused);
     CAPTURE(seed, attention->name());
     const std::size_t rows = rows_of(3 * Attended::width);
-    const Attended small(gpu, *attention, DType::bf16, period, seed), large(gpu, *attention, DType::bf16, rows, seed);
+    const Attended small(gpu, *attention, DType::bf16, period, seed),
+        large(gpu, *attention, DType::bf16, rows, seed);
     // cuDNN may choose another engine for other sizes, and rounds between its products.
     const double tolerance = fused == FusedAttention::own ? 0.0 : 3e-2;
     check_repeats(large.out, small.out, tolerance);

@@ -38,8 +38,10 @@ class Side {
     DeviceCopy<float> features;
     const auto classes = static_cast<std::size_t>(model_.sample.classes);
     for (std::size_t r = 0; r < rows; ++r) {
-      tokens.host(rows)[r] = static_cast<std::uint32_t>(random.uniform(2 * r) * static_cast<double>(classes));
-      targets.host(rows)[r] = static_cast<std::int32_t>(random.uniform(2 * r + 1) * static_cast<double>(classes));
+      tokens.host(rows)[r] =
+          static_cast<std::uint32_t>(random.uniform(2 * r) * static_cast<double>(classes));
+      targets.host(rows)[r] =
+          static_cast<std::int32_t>(random.uniform(2 * r + 1) * static_cast<double>(classes));
     }
     const std::size_t numbers = rows * static_cast<std::size_t>(model_.sample.features);
     for (std::size_t i = 0; i < numbers; ++i) {
@@ -62,7 +64,9 @@ class Side {
 
   double loss() const { return loss_; }
   std::size_t num_parameters() const { return store_.parameters().size(); }
-  const std::string& name(std::size_t parameter) const { return store_.parameters()[parameter].spec.name; }
+  const std::string& name(std::size_t parameter) const {
+    return store_.parameters()[parameter].spec.name;
+  }
   Values gradient(std::size_t parameter) {
     const Matrix matrix = store_.gradient_matrix(parameter);
     std::vector<float> values(matrix.size());
@@ -74,7 +78,8 @@ class Side {
   void pass(Batch& batch) {
     std::vector<SavedPtr> saved(layers_.size());
     Tensor x;
-    for (std::size_t i = 0; i < layers_.size(); ++i) x = layers_[i]->forward(batch, std::move(x), &saved[i]);
+    for (std::size_t i = 0; i < layers_.size(); ++i)
+      x = layers_[i]->forward(batch, std::move(x), &saved[i]);
     for (std::size_t i = layers_.size(); i-- > 0;) {
       x = layers_[i]->backward_input(batch, std::move(x), *saved[i]);
       layers_[i]->backward_weight(batch, *saved[i]);

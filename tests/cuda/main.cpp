@@ -17,8 +17,8 @@ long number_in(const char* variable) {
   return text == nullptr ? 0 : std::strtol(text, nullptr, 10);
 }
 
-/// Why the tests cannot run here, or nothing: they need PPTRAIN_TEST_GPUS devices and PPTRAIN_TEST_GIB of memory that
-/// is free on the first.
+/// Why the tests cannot run here, or nothing: they need PPTRAIN_TEST_GPUS devices and
+/// PPTRAIN_TEST_GIB of memory that is free on the first.
 std::string why_skipped() {
   const int gpus = pptrain::num_gpus();
   if (gpus == 0) return pptrain::why_no_gpu();
@@ -28,9 +28,11 @@ std::string why_skipped() {
   const long needed = number_in("PPTRAIN_TEST_GIB");
   if (needed == 0) return "";
   std::size_t free = 0, total = 0;
-  if (cudaSetDevice(0) != cudaSuccess || cudaMemGetInfo(&free, &total) != cudaSuccess) return "";  // the tests will say
+  if (cudaSetDevice(0) != cudaSuccess || cudaMemGetInfo(&free, &total) != cudaSuccess)
+    return "";  // the tests will say
   if (static_cast<long>(free >> 30) >= needed) return "";
-  return std::to_string(needed) + " GiB of memory are needed, " + std::to_string(free >> 30) + " are free on GPU 0";
+  return std::to_string(needed) + " GiB of memory are needed, " + std::to_string(free >> 30) +
+         " are free on GPU 0";
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ using namespace pptrain::test;
 
 namespace {
 
-/// How far two sums of n values of about one may be apart: each is formed in at most n roundings on the way.
+/// How far two sums of n values of about one may be apart: each is formed in at most n roundings on
+/// the way.
 double sum_bound(std::size_t n) { return 1.2e-7 * static_cast<double>(n) + 1e-6; }
 
 struct NormCase {
@@ -42,21 +43,26 @@ struct NormRun {
         dgain(gpu, 1, c.columns),
         doffset(gpu, 1, c.columns),
         again(gpu, c.rows, c.columns, type, {1, 0}) {
-    for (Twin* input : {&x, &y, &gain, &offset, &d, &dgain, &doffset}) input->randomise(++seed, 1.5, 0.25);
+    for (Twin* input : {&x, &y, &gain, &offset, &d, &dgain, &doffset})
+      input->randomise(++seed, 1.5, 0.25);
   }
 
-  /// By `kernels` on what `matrix` and `vector` give of a twin; y is added, without a bias, where x is fp32.
+  /// By `kernels` on what `matrix` and `vector` give of a twin; y is added, without a bias, where x
+  /// is fp32.
   template <class MatrixOf, class VectorOf>
   void run(Kernels& kernels, const MatrixOf& matrix, const VectorOf& vector) {
     const bool is_layer = c.form.kind == NormKind::layer, adds = matrix(x).type == DType::f32;
     const float* offsets = c.has_offset ? vector(offset) : nullptr;
     float* means = is_layer ? vector(mean) : nullptr;
-    kernels.residual_norm_forward(c.form, matrix(x), adds ? matrix(y) : Matrix(), nullptr, matrix(adds ? sum : x),
-                                  vector(gain), offsets, matrix(normalised), means, vector(rstd));
-    kernels.norm_backward(c.form, matrix(d), matrix(adds ? sum : x), means, vector(rstd), vector(gain), offsets, {},
-                          matrix(dx), vector(dgain), c.has_offset ? vector(doffset) : nullptr, matrix(again));
-    kernels.norm_backward(c.form, matrix(d), matrix(adds ? sum : x), means, vector(rstd), vector(gain), offsets, {},
-                          adds ? matrix(dx) : matrix(d), vector(dgain), nullptr, {});
+    kernels.residual_norm_forward(c.form, matrix(x), adds ? matrix(y) : Matrix(), nullptr,
+                                  matrix(adds ? sum : x), vector(gain), offsets, matrix(normalised),
+                                  means, vector(rstd));
+    kernels.norm_backward(c.form, matrix(d), matrix(adds ? sum : x), means, vector(rstd),
+                          vector(gain), offsets, {}, matrix(dx), vector(dgain),
+                          c.has_offset ? vector(doffset) : nullptr, matrix(again));
+    kernels.norm_backward(c.form, matrix(d), matrix(adds ? sum : x), means, vector(rstd),
+                          vector(gain), offsets, {}, adds ? matrix(dx) : matrix(d), vector(dgain),
+                          nullptr, {});
   }
 };
 
@@ -64,11 +70,15 @@ void check_norm(Gpu& gpu, const NormCase& c, DType x_type, DType type, std::uint
   CAPTURE(c.rows, c.columns, c.form.epsilon, type_name(x_type), type_name(type), seed);
   NormRun run(gpu, c, x_type, type, seed);
   run.run(
-      host_kernels(), [](const Twin& t) { return t.host(); }, [](const Twin& t) { return t.host_f32(); });
+      host_kernels(), [](const Twin& t) { return t.host(); },
+      [](const Twin& t) { return t.host_f32(); });
   run.run(
-      gpu.kernels, [](const Twin& t) { return t.device(); }, [](const Twin& t) { return t.device_f32(); });
+      gpu.kernels, [](const Twin& t) { return t.device(); },
+      [](const Twin& t) { return t.device_f32(); });
   const double bound = 8 * sum_bound(c.columns) / static_cast<double>(c.columns) + 8e-6;
-  const auto error = [](const Twin& t) { return largest_error(t.device_values(), t.host_values()); };
+  const auto error = [](const Twin& t) {
+    return largest_error(t.device_values(), t.host_values());
+  };
   REQUIRE(error(run.rstd) < bound);
   REQUIRE(error(run.normalised) < 4 * bound + 2 * rounding(type));
   REQUIRE(error(run.again) < 4 * bound + 2 * rounding(type));

@@ -12,7 +12,8 @@ namespace {
 constexpr AdamWStep adamw_step{0.01f, 0.9f, 0.95f, 1e-8f, 0.5f, 0.1f, 0.05f};
 
 const UpdateStep steps[] = {adamw_step, SgdStep{0.1f, 0.5f}, MomentumStep{0.1f, 0.9f, 0.5f, false},
-                            MomentumStep{0.1f, 0.9f, 0.5f, true}, LionStep{0.01f, 0.9f, 0.99f, 0.5f}};
+                            MomentumStep{0.1f, 0.9f, 0.5f, true},
+                            LionStep{0.01f, 0.9f, 0.99f, 0.5f}};
 
 /// Weights with gradients and state.
 struct Run {
@@ -32,23 +33,35 @@ struct Run {
 
   bool has_copy() const { return copy.host().type != DType::f32; }
   UpdateRun host(float decay) const {
-    return {p.host_f32(),     g.host_f32(), m.host_f32(), v.host_f32(), has_copy() ? copy.host() : Matrix(),
-            p.host().columns, decay};
+    return {p.host_f32(),
+            g.host_f32(),
+            m.host_f32(),
+            v.host_f32(),
+            has_copy() ? copy.host() : Matrix(),
+            p.host().columns,
+            decay};
   }
   UpdateRun device(float decay) const {
-    return {p.device_f32(),   g.device_f32(), m.device_f32(), v.device_f32(), has_copy() ? copy.device() : Matrix(),
-            p.host().columns, decay};
+    return {p.device_f32(),
+            g.device_f32(),
+            m.device_f32(),
+            v.device_f32(),
+            has_copy() ? copy.device() : Matrix(),
+            p.host().columns,
+            decay};
   }
   void check() const {
     for (const Twin* changed : {&p, &m, &v}) {
-      REQUIRE(largest_error(changed->device_values(), changed->host_values()) < element_bound(DType::f32));
+      REQUIRE(largest_error(changed->device_values(), changed->host_values()) <
+              element_bound(DType::f32));
       REQUIRE(changed->surroundings_are_untouched());
     }
     if (!has_copy()) {
       REQUIRE(copy.same_bytes());
       return;
     }
-    REQUIRE(largest_error(copy.device_values(), copy.host_values()) < element_bound(copy.host().type));
+    REQUIRE(largest_error(copy.device_values(), copy.host_values()) <
+            element_bound(copy.host().type));
     REQUIRE(copy.surroundings_are_untouched());
   }
 };
@@ -80,8 +93,8 @@ TEST_CASE("the GPU updates many runs in one launch, each as it is", "[cuda]") {
   const std::uint64_t seed = fresh_seed();
   for (const DType type : all_types) {
     CAPTURE(type_name(type), seed);
-    std::deque<Run>
-        all;  // more than one launch takes; small, large and empty ones, aligned or not, some without copies
+    std::deque<Run> all;  // more than one launch takes; small, large and empty ones, aligned or
+                          // not, some without copies
     std::vector<UpdateRun> host, device;
     const std::vector<std::size_t> sizes{7, 40000, 0, 768, 16384, 16385};
     for (std::size_t r = 0; r < 45; ++r) {

@@ -26,8 +26,8 @@ struct GpuProducts : Gpu {
 
 class Product {
  public:
-  Product(GpuProducts& gpu, Shape s, Transpose transpose_a, Transpose transpose_b, Types types, std::size_t padding = 3,
-          std::uint64_t seed = fresh_seed())
+  Product(GpuProducts& gpu, Shape s, Transpose transpose_a, Transpose transpose_b, Types types,
+          std::size_t padding = 3, std::uint64_t seed = fresh_seed())
       : gpu_(gpu),
         ta_(transpose_a),
         tb_(transpose_b),
@@ -50,11 +50,12 @@ class Product {
   void run(const Wants& wants) {
     if (wants.accumulate) c_.randomise(seed_ + 5);
     has_gelu_ = wants.gelu || wants.gelu_backward;
-    // Each side rounds the product; where the gradient of GELU follows, each side rounds it again. A GPU also rounds a
-    // bias, which is up to 1, and some algorithms of cuBLASLt round the product before the bias is added to it: for a
-    // sum of 1, the product is up to 2.
+    // Each side rounds the product; where the gradient of GELU follows, each side rounds it again.
+    // A GPU also rounds a bias, which is up to 1, and some algorithms of cuBLASLt round the product
+    // before the bias is added to it: for a sum of 1, the product is up to 2.
     roundings_ = wants.gelu_backward ? 4.0 : wants.bias ? 5.0 : 3.0;
-    gpu_.gemm->multiply(ta_, a_.device(), tb_, b_.device(), c_.device(), options(wants, &Twin::device));
+    gpu_.gemm->multiply(ta_, a_.device(), tb_, b_.device(), c_.device(),
+                        options(wants, &Twin::device));
     host_gemm().multiply(ta_, a_.host(), tb_, b_.host(), c_.host(), options(wants, &Twin::host));
   }
 
@@ -65,13 +66,15 @@ class Product {
     const double tolerance = 2e-7 * (terms + 4.0) + roundings_ * rounding(c_.host().type);
     REQUIRE(largest_error(c_.device_values(), c_.host_values()) < tolerance);
     REQUIRE((c_.surroundings_are_untouched() && gelu_.surroundings_are_untouched()));
-    if (has_gelu_) REQUIRE(largest_error(gelu_.device_values(), gelu_.host_values()) < 1.5 * tolerance);
+    if (has_gelu_)
+      REQUIRE(largest_error(gelu_.device_values(), gelu_.host_values()) < 1.5 * tolerance);
     REQUIRE(largest_error(sums_.device_values(), sums_.host_values()) < 1e-6 * (terms + 1.0));
   }
   std::vector<std::byte> device_bytes() const { return c_.fetch().bytes(); }
 
  private:
-  Twin operand(Transpose t, std::size_t rows, std::size_t columns, DType type, std::size_t padding) {
+  Twin operand(Transpose t, std::size_t rows, std::size_t columns, DType type,
+               std::size_t padding) {
     return t == Transpose::yes ? Twin(gpu_, columns, rows, type, {padding, 0})
                                : Twin(gpu_, rows, columns, type, {padding, 0});
   }

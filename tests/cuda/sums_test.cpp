@@ -26,7 +26,8 @@ TEST_CASE("the GPU sums columns as the host, the same bits twice", "[cuda]") {
         host_kernels().add_column_sums(d.host(), gradient.host_f32());
         gpu.kernels.add_column_sums(d.device(), gradient.device_f32());
         gpu.kernels.add_column_sums(d.device(), again.device_f32());
-        const Values summands = d.host_values(), host = gradient.host_values(), device = gradient.device_values();
+        const Values summands = d.host_values(), host = gradient.host_values(),
+                     device = gradient.device_values();
         for (std::size_t c = 0; c < columns; ++c) {
           double total = 1.0;
           for (std::size_t r = 0; r < rows; ++r) {
@@ -63,7 +64,8 @@ TEST_CASE("the GPU sums squares of many runs as one after the other", "[cuda]") 
   Twin x(gpu, 1, 70000);
   x.randomise(fresh_seed(), 3.0);
   std::vector<ValueRun> on_host, on_gpu;
-  for (std::size_t run = 0; run < 300; ++run) {  // more than a launch takes, some of nothing, some of several blocks
+  for (std::size_t run = 0; run < 300; ++run) {  // more than a launch takes, some of nothing, some
+                                                 // of several blocks
     const std::size_t begin = run * 7, size = run % 50 == 3 ? 60000 : run % 4 * 9;
     on_host.push_back({x.host_f32() + begin, size});
     on_gpu.push_back({x.device_f32() + begin, size});

@@ -26,7 +26,8 @@ inline std::uint64_t fresh_seed() {
   return device();
 }
 
-/// How rows lie: behind each are `padding` elements, and the first begins `shift` elements behind an aligned place.
+/// How rows lie: behind each are `padding` elements, and the first begins `shift` elements behind
+/// an aligned place.
 struct Layout {
   std::size_t padding = 0, shift = 0;
 };
@@ -124,8 +125,10 @@ class DeviceValues {
   std::size_t count_;
 };
 
-/// Element by element, without sums, host and GPU may differ by their use of fused multiply-add: a few units in the
-/// last place of the intermediate results, here relative to max(|value|, 1).
-inline double element_bound(DType type) { return type == DType::f32 ? 1e-6 : type == DType::bf16 ? 7.9e-3 : 9.8e-4; }
+/// Element by element, without sums, host and GPU may differ by their use of fused multiply-add: a
+/// few units in the last place of the intermediate results, here relative to max(|value|, 1).
+inline double element_bound(DType type) {
+  return type == DType::f32 ? 1e-6 : type == DType::bf16 ? 7.9e-3 : 9.8e-4;
+}
 
 }  // namespace pptrain::test

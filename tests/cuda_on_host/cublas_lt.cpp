@@ -54,7 +54,9 @@ void save(cudaDataType_t type, void* data, std::size_t i, double value) {
   }
 }
 
-double gelu(double u) { return u / (1.0 + std::exp(-1.5957691216057308 * (u + 0.044715 * u * u * u))); }
+double gelu(double u) {
+  return u / (1.0 + std::exp(-1.5957691216057308 * (u + 0.044715 * u * u * u)));
+}
 double gelu_slope(double u) {
   const double gate = 1.0 / (1.0 + std::exp(-1.5957691216057308 * (u + 0.044715 * u * u * u)));
   return gate + u * gate * (1.0 - gate) * 1.5957691216057308 * (1.0 + 3.0 * 0.044715 * u * u);
@@ -79,12 +81,15 @@ struct Product {
   }
 
   void run() const {
-    const std::vector<double> rows = gather(d.rows, [this](auto row, auto k) { return a_at(row, k); });
-    const std::vector<double> columns = gather(d.columns, [this](auto column, auto k) { return b_at(k, column); });
+    const std::vector<double> rows =
+        gather(d.rows, [this](auto row, auto k) { return a_at(row, k); });
+    const std::vector<double> columns =
+        gather(d.columns, [this](auto column, auto k) { return b_at(k, column); });
     const std::uint64_t n = terms();
     for (std::uint64_t column = 0; column < d.columns; ++column) {
       const double* b_column = columns.data() + column * n;
-      for (std::uint64_t row = 0; row < d.rows; ++row) element(row, column, dot(rows.data() + row * n, b_column, n));
+      for (std::uint64_t row = 0; row < d.rows; ++row)
+        element(row, column, dot(rows.data() + row * n, b_column, n));
       if (matmul.epilogue == CUBLASLT_EPILOGUE_BGRADB) {
         save(d.type, matmul.bias, column, std::accumulate(b_column, b_column + n, 0.0));
       }
@@ -111,10 +116,13 @@ struct Product {
   void element(std::uint64_t row, std::uint64_t column, double sum) const {
     const std::size_t place = row + column * static_cast<std::uint64_t>(d.ld);
     const std::size_t aux_place = row + column * static_cast<std::uint64_t>(matmul.aux_ld);
-    double value = alpha * sum + (beta == 0.0f ? 0.0 : beta * static_cast<double>(load(d.type, d_data, place)));
+    double value = alpha * sum +
+                   (beta == 0.0f ? 0.0 : beta * static_cast<double>(load(d.type, d_data, place)));
     switch (matmul.epilogue) {
       case CUBLASLT_EPILOGUE_BIAS: value += load(d.type, matmul.bias, row); break;
-      case CUBLASLT_EPILOGUE_GELU_AUX_BIAS: value += load(d.type, matmul.bias, row); [[fallthrough]];
+      case CUBLASLT_EPILOGUE_GELU_AUX_BIAS:
+        value += load(d.type, matmul.bias, row);
+        [[fallthrough]];
       case CUBLASLT_EPILOGUE_GELU_AUX:
         save(d.type, matmul.aux, aux_place, value);
         value = gelu(value);
@@ -144,11 +152,14 @@ bool types_are_known(const StandInLtLayout& a, const StandInLtLayout& b, const S
 
 void require_sizes(const StandInLtMatmul& m, const StandInLtLayout& a, const StandInLtLayout& b,
                    const StandInLtLayout& d) {
-  const std::uint64_t rows = m.a == CUBLAS_OP_N ? a.rows : a.columns, terms = m.a == CUBLAS_OP_N ? a.columns : a.rows;
+  const std::uint64_t rows = m.a == CUBLAS_OP_N ? a.rows : a.columns,
+                      terms = m.a == CUBLAS_OP_N ? a.columns : a.rows;
   const std::uint64_t depth = m.b == CUBLAS_OP_N ? b.rows : b.columns,
                       columns = m.b == CUBLAS_OP_N ? b.columns : b.rows;
-  if (rows != d.rows || columns != d.columns || terms != depth) fault("cublasLt: sizes of a product do not fit");
-  if (rows == 0 || columns == 0 || terms == 0) fault("cublasLt: a product without elements or terms");
+  if (rows != d.rows || columns != d.columns || terms != depth)
+    fault("cublasLt: sizes of a product do not fit");
+  if (rows == 0 || columns == 0 || terms == 0)
+    fault("cublasLt: a product without elements or terms");
 }
 
 void require_memory(const char* what, const void* data, const StandInLtLayout& l) {
@@ -172,10 +183,12 @@ std::uint64_t hash_of(const StandInLtMatmul& m, const StandInLtLayout& a, const 
                       const StandInLtLayout& d) {
   std::uint64_t hash = 1469598103934665603ULL;
   for (const std::uint64_t value :
-       {std::uint64_t{a.rows}, std::uint64_t{a.columns}, static_cast<std::uint64_t>(a.ld), std::uint64_t{b.rows},
-        std::uint64_t{b.columns}, static_cast<std::uint64_t>(b.ld), static_cast<std::uint64_t>(d.ld),
-        static_cast<std::uint64_t>(a.type), static_cast<std::uint64_t>(d.type), static_cast<std::uint64_t>(m.epilogue),
-        static_cast<std::uint64_t>(m.aux_ld), static_cast<std::uint64_t>(m.a), static_cast<std::uint64_t>(m.b)}) {
+       {std::uint64_t{a.rows}, std::uint64_t{a.columns}, static_cast<std::uint64_t>(a.ld),
+        std::uint64_t{b.rows}, std::uint64_t{b.columns}, static_cast<std::uint64_t>(b.ld),
+        static_cast<std::uint64_t>(d.ld), static_cast<std::uint64_t>(a.type),
+        static_cast<std::uint64_t>(d.type), static_cast<std::uint64_t>(m.epilogue),
+        static_cast<std::uint64_t>(m.aux_ld), static_cast<std::uint64_t>(m.a),
+        static_cast<std::uint64_t>(m.b)}) {
     hash = (hash ^ value) * 1099511628211ULL;
   }
   return hash;
@@ -220,7 +233,8 @@ cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t matmul) {
   delete matmul;
   return CUBLAS_STATUS_SUCCESS;
 }
-cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t m, cublasLtMatmulDescAttributes_t attribute,
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t m,
+                                              cublasLtMatmulDescAttributes_t attribute,
                                               const void* value, std::size_t bytes) {
   switch (attribute) {
     case CUBLASLT_MATMUL_DESC_TRANSA: return take(m->a, value, bytes);
@@ -233,8 +247,9 @@ cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t m, cublasLtMa
   return CUBLAS_STATUS_INVALID_VALUE;
 }
 
-cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type, std::uint64_t rows,
-                                          std::uint64_t columns, std::int64_t ld) {
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type,
+                                          std::uint64_t rows, std::uint64_t columns,
+                                          std::int64_t ld) {
   if (ld < static_cast<std::int64_t>(rows)) return CUBLAS_STATUS_INVALID_VALUE;
   *layout = new StandInLtLayout{type, rows, columns, ld};
   return CUBLAS_STATUS_SUCCESS;
@@ -253,12 +268,14 @@ cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t prefer
   return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p,
-                                                    cublasLtMatmulPreferenceAttributes_t attribute, const void* value,
-                                                    std::size_t bytes) {
+                                                    cublasLtMatmulPreferenceAttributes_t attribute,
+                                                    const void* value, std::size_t bytes) {
   switch (attribute) {
     case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES: return take(p->workspace_bytes, value, bytes);
     case CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK: return take(p->reductions, value, bytes);
-    default: return take(p->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
+    default:
+      return take(p->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value,
+                  bytes);
   }
 }
 
@@ -266,22 +283,28 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/, cubla
                                               cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int requested,
-                                              cublasLtMatmulHeuristicResult_t* results, int* returned) {
+                                              cublasLtMatmulHeuristicResult_t* results,
+                                              int* returned) {
   *returned = 0;
   ++heuristics_asked;
-  if (requested < 1 || c->rows != d->rows || c->columns != d->columns) return CUBLAS_STATUS_INVALID_VALUE;
+  if (requested < 1 || c->rows != d->rows || c->columns != d->columns)
+    return CUBLAS_STATUS_INVALID_VALUE;
   require_sizes(*m, *a, *b, *d);
-  if ((preference->reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE) != 0) fault("cublasLt: sums in no fixed order");
+  if ((preference->reductions & CUBLASLT_REDUCTION_SCHEME_INPLACE) != 0)
+    fault("cublasLt: sums in no fixed order");
   if (!types_are_known(*a, *b, *d, m->compute)) return CUBLAS_STATUS_NOT_SUPPORTED;
-  const bool is_plain = m->epilogue == CUBLASLT_EPILOGUE_DEFAULT || m->epilogue == CUBLASLT_EPILOGUE_BIAS;
+  const bool is_plain =
+      m->epilogue == CUBLASLT_EPILOGUE_DEFAULT || m->epilogue == CUBLASLT_EPILOGUE_BIAS;
   if (!is_plain && !has_epilogues) return CUBLAS_STATUS_NOT_SUPPORTED;
   // A pointer that is not set would mean another alignment than the product's.
   if (uses_vector(m->epilogue) && m->bias == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   if (uses_aux(m->epilogue)) {
-    if (m->aux == nullptr || m->aux_ld < static_cast<std::int64_t>(d->rows)) return CUBLAS_STATUS_INVALID_VALUE;
+    if (m->aux == nullptr || m->aux_ld < static_cast<std::int64_t>(d->rows))
+      return CUBLAS_STATUS_INVALID_VALUE;
     if (m->aux_ld % 8 != 0 || !is_aligned(m->aux, 16)) return CUBLAS_STATUS_NOT_SUPPORTED;
   }
-  Algorithm algorithm{hash_of(*m, *a, *b, *d), std::min<std::uint64_t>(preference->workspace_bytes, 4096), {}};
+  Algorithm algorithm{
+      hash_of(*m, *a, *b, *d), std::min<std::uint64_t>(preference->workspace_bytes, 4096), {}};
   for (int i = 0; i < 4; ++i) algorithm.alignment[i] = preference->alignment[i];
   *results = {};
   std::memcpy(&results->algo, &algorithm, sizeof(algorithm));
@@ -290,11 +313,12 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t /*handle*/, cubla
   return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, const void* alpha, const void* a,
-                              cublasLtMatrixLayout_t a_layout, const void* b, cublasLtMatrixLayout_t b_layout,
-                              const void* beta, const void* c, cublasLtMatrixLayout_t c_layout, void* d,
-                              cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* chosen, void* workspace,
-                              std::size_t workspace_bytes, cudaStream_t stream) {
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
+                              cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
+                              cublasLtMatrixLayout_t c_layout, void* d,
+                              cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t* chosen,
+                              void* workspace, std::size_t workspace_bytes, cudaStream_t stream) {
   if (handle == nullptr || chosen == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   Algorithm algorithm{};
   std::memcpy(&algorithm, chosen, sizeof(algorithm));
@@ -312,17 +336,20 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, c
   require_memory("D", d, *d_layout);
   if (c != d || c_layout->ld != d_layout->ld) fault("cublasLtMatmul: C is not D");
   if (uses_aux(m->epilogue)) {
-    require_memory("the auxiliary matrix", m->aux, {d_layout->type, d_layout->rows, d_layout->columns, m->aux_ld});
+    require_memory("the auxiliary matrix", m->aux,
+                   {d_layout->type, d_layout->rows, d_layout->columns, m->aux_ld});
   }
   if (uses_vector(m->epilogue)) {
-    const std::uint64_t n = m->epilogue == CUBLASLT_EPILOGUE_BGRADB ? d_layout->columns : d_layout->rows;
+    const std::uint64_t n =
+        m->epilogue == CUBLASLT_EPILOGUE_BGRADB ? d_layout->columns : d_layout->rows;
     require_memory("the bias", m->bias, {d_layout->type, n, 1, static_cast<std::int64_t>(n)});
   }
   if (workspace_bytes < algorithm.workspace_bytes || !is_aligned(workspace, 256) ||
       !cuda_on_host::is_device_memory(workspace, workspace_bytes)) {
     fault("cublasLtMatmul: no such workspace");
   }
-  if (m->epilogue != CUBLASLT_EPILOGUE_DEFAULT && m->epilogue != CUBLASLT_EPILOGUE_BIAS) ++epilogues_done;
+  if (m->epilogue != CUBLASLT_EPILOGUE_DEFAULT && m->epilogue != CUBLASLT_EPILOGUE_BIAS)
+    ++epilogues_done;
   const Product product{*m,
                         *a_layout,
                         *b_layout,

@@ -41,14 +41,17 @@ TEST_CASE("the algorithm of a product is asked for once") {
   GpuProducts gpu;
   const std::uint64_t before = cuda_on_host::num_heuristics();
   for (int i = 0; i < 3; ++i) {
-    Product product(gpu, {16, 40, 24}, Transpose::no, Transpose::yes, {DType::f32, DType::f32, DType::f32}, 0);
+    Product product(gpu, {16, 40, 24}, Transpose::no, Transpose::yes,
+                    {DType::f32, DType::f32, DType::f32}, 0);
     product.run({.bias = true});
     product.check();
   }
   REQUIRE(cuda_on_host::num_heuristics() == before + 1);
 }
 
-TEST_CASE("a product of 16 bits runs in two parts along each size that is no multiple of 8, one of fp32 as a whole") {
+TEST_CASE(
+    "a product of 16 bits runs in two parts along each size that is no multiple of 8, one of fp32 "
+    "as a whole") {
   const auto parts = [](const Shape& s, Transpose ta, Transpose tb, DType type) {
     GpuProducts gpu;
     const std::uint64_t before = cuda_on_host::num_heuristics();
@@ -57,7 +60,8 @@ TEST_CASE("a product of 16 bits runs in two parts along each size that is no mul
     product.check();
     return cuda_on_host::num_heuristics() - before;
   };
-  // The products of a head with 1,027 tokens in its vocabulary: logits, gradients of its input and of its weight.
+  // The products of a head with 1,027 tokens in its vocabulary: logits, gradients of its input and
+  // of its weight.
   CHECK(parts({16, 1027, 24}, Transpose::no, Transpose::yes, DType::bf16) == 2);
   CHECK(parts({16, 24, 1027}, Transpose::no, Transpose::no, DType::bf16) == 2);
   CHECK(parts({1027, 24, 16}, Transpose::yes, Transpose::no, DType::bf16) == 2);

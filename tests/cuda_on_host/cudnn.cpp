@@ -50,7 +50,9 @@ struct Descriptor {
     std::memcpy(&value, attributes.at(name).bytes.data() + i * sizeof(T), sizeof(T));
     return value;
   }
-  const Descriptor& part(Name name, std::size_t i = 0) const { return *get<const Descriptor*>(name, i); }
+  const Descriptor& part(Name name, std::size_t i = 0) const {
+    return *get<const Descriptor*>(name, i);
+  }
   bool has(Name name) const { return attributes.count(name) != 0; }
 };
 
@@ -70,14 +72,17 @@ struct Tensor {
       strides[i] = d.get<std::int64_t>(CUDNN_ATTR_TENSOR_STRIDES, i);
     }
   }
-  std::size_t count() const { return static_cast<std::size_t>(sizes[0] * sizes[1] * sizes[2] * sizes[3]); }
+  std::size_t count() const {
+    return static_cast<std::size_t>(sizes[0] * sizes[1] * sizes[2] * sizes[3]);
+  }
   std::size_t place(const Four& at) const {
     std::int64_t place = 0;
     for (std::size_t i = 0; i < 4; ++i) place += at[i] * strides[i];
     return static_cast<std::size_t>(place);
   }
   std::size_t bytes() const {
-    return (place({sizes[0] - 1, sizes[1] - 1, sizes[2] - 1, sizes[3] - 1}) + 1) * (type == CUDNN_DATA_FLOAT ? 4 : 2);
+    return (place({sizes[0] - 1, sizes[1] - 1, sizes[2] - 1, sizes[3] - 1}) + 1) *
+           (type == CUDNN_DATA_FLOAT ? 4 : 2);
   }
   /// The element that broadcasting gives for a place in a larger tensor.
   std::size_t index(const Four& at) const {
@@ -117,7 +122,8 @@ struct Rule {
 };
 
 std::vector<Rule> rules_of(Kind kind) {
-  const Type part = CUDNN_TYPE_BACKEND_DESCRIPTOR, number = CUDNN_TYPE_INT64, data_type = CUDNN_TYPE_DATA_TYPE;
+  const Type part = CUDNN_TYPE_BACKEND_DESCRIPTOR, number = CUDNN_TYPE_INT64,
+             data_type = CUDNN_TYPE_DATA_TYPE;
   switch (kind) {
     case CUDNN_BACKEND_TENSOR_DESCRIPTOR:
       return {{CUDNN_ATTR_TENSOR_UNIQUE_ID, number},
@@ -153,14 +159,18 @@ std::vector<Rule> rules_of(Kind kind) {
               {CUDNN_ATTR_OPERATION_MATMUL_BDESC, part},
               {CUDNN_ATTR_OPERATION_MATMUL_CDESC, part}};
     case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
-      return {{CUDNN_ATTR_OPERATION_RESHAPE_XDESC, part}, {CUDNN_ATTR_OPERATION_RESHAPE_YDESC, part}};
+      return {{CUDNN_ATTR_OPERATION_RESHAPE_XDESC, part},
+              {CUDNN_ATTR_OPERATION_RESHAPE_YDESC, part}};
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:
-      return {{CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE}, {CUDNN_ATTR_OPERATIONGRAPH_OPS, part}};
+      return {{CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE},
+              {CUDNN_ATTR_OPERATIONGRAPH_OPS, part}};
     case CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR:
-      return {{CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, part}, {CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE}};
+      return {{CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, part},
+              {CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE}};
     case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR: return {};
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
-      return {{CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE}, {CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, part}};
+      return {{CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE},
+              {CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, part}};
     case CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR:
       return {{CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, CUDNN_TYPE_INT64},
               {CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR},
@@ -194,9 +204,11 @@ Operation operation_of(const Descriptor& d) {
                           -1,
                           Tensor(d.part(CUDNN_ATTR_OPERATION_POINTWISE_YDESC)),
                           {}};
-      if (what.has(CUDNN_ATTR_POINTWISE_AXIS)) operation.axis = what.get<std::int64_t>(CUDNN_ATTR_POINTWISE_AXIS);
-      for (const Name input : {CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
-                               CUDNN_ATTR_OPERATION_POINTWISE_TDESC}) {
+      if (what.has(CUDNN_ATTR_POINTWISE_AXIS))
+        operation.axis = what.get<std::int64_t>(CUDNN_ATTR_POINTWISE_AXIS);
+      for (const Name input :
+           {CUDNN_ATTR_OPERATION_POINTWISE_XDESC, CUDNN_ATTR_OPERATION_POINTWISE_BDESC,
+            CUDNN_ATTR_OPERATION_POINTWISE_TDESC}) {
         if (d.has(input)) operation.inputs.emplace_back(d.part(input));
       }
       return operation;
@@ -212,7 +224,8 @@ Operation operation_of(const Descriptor& d) {
               0,
               -1,
               Tensor(d.part(CUDNN_ATTR_OPERATION_MATMUL_CDESC)),
-              {Tensor(d.part(CUDNN_ATTR_OPERATION_MATMUL_ADESC)), Tensor(d.part(CUDNN_ATTR_OPERATION_MATMUL_BDESC))}};
+              {Tensor(d.part(CUDNN_ATTR_OPERATION_MATMUL_ADESC)),
+               Tensor(d.part(CUDNN_ATTR_OPERATION_MATMUL_BDESC))}};
     case CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
       return {d.kind,
               0,
@@ -223,7 +236,8 @@ Operation operation_of(const Descriptor& d) {
   }
 }
 
-/// Inputs that nobody writes are real; what is virtual is written before it is read; products have narrow operands.
+/// Inputs that nobody writes are real; what is virtual is written before it is read; products have
+/// narrow operands.
 cudnnStatus_t check_graph(const Graph& graph) {
   std::map<std::int64_t, bool> written;
   for (const Operation& operation : graph.operations) {
@@ -242,7 +256,8 @@ cudnnStatus_t check_graph(const Graph& graph) {
         return refuse(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "the sizes of a product do not fit");
       }
     }
-    if (written[operation.y.number]) return refuse(CUDNN_STATUS_BAD_PARAM, "a tensor is written twice");
+    if (written[operation.y.number])
+      return refuse(CUDNN_STATUS_BAD_PARAM, "a tensor is written twice");
     written[operation.y.number] = true;
   }
   return CUDNN_STATUS_SUCCESS;
@@ -285,7 +300,8 @@ float rounded(cudnnDataType_t type, float value) {
 /// The values of all tensors while a graph is done.
 class Values {
  public:
-  Values(const std::map<std::int64_t, void*>& pointers, const std::map<std::int64_t, float>& scalars)
+  Values(const std::map<std::int64_t, void*>& pointers,
+         const std::map<std::int64_t, float>& scalars)
       : pointers_(pointers), scalars_(scalars) {}
 
   const std::vector<float>& of(const Tensor& t) {
@@ -358,7 +374,8 @@ void run(const Operation& o, Values& values) {
       double sum = 0;
       for (std::int64_t k = 0; k < a.sizes[3]; ++k) {
         sum += static_cast<double>(values.of(a)[a.index({at[0], at[1], at[2], k})]) *
-               static_cast<double>(values.of(b)[b.index({at[0], at[1] * b.sizes[1] / y.sizes[1], k, at[3]})]);
+               static_cast<double>(
+                   values.of(b)[b.index({at[0], at[1] * b.sizes[1] / y.sizes[1], k, at[3]})]);
       }
       result[y.index(at)] = static_cast<float>(sum);
     });
@@ -367,17 +384,22 @@ void run(const Operation& o, Values& values) {
     if (x.sizes[2] != y.sizes[3] || x.strides[2] != y.strides[3] || x.strides[3] != y.strides[2]) {
       fault("cudnn: a reshape that is no transposition");
     }
-    y.for_each([&](const Four& at) { result[y.index(at)] = values.of(x)[x.index({at[0], at[1], at[3], at[2]})]; });
+    y.for_each([&](const Four& at) {
+      result[y.index(at)] = values.of(x)[x.index({at[0], at[1], at[3], at[2]})];
+    });
   }
   values.put(y, std::move(result));
 }
 
-Descriptor& as_descriptor(cudnnBackendDescriptor_t descriptor) { return *static_cast<Descriptor*>(descriptor); }
+Descriptor& as_descriptor(cudnnBackendDescriptor_t descriptor) {
+  return *static_cast<Descriptor*>(descriptor);
+}
 
 cudnnStatus_t finalize_graph(Descriptor& d) {
   auto graph = std::make_shared<Graph>();
   for (std::int64_t i = 0; i < d.attributes.at(CUDNN_ATTR_OPERATIONGRAPH_OPS).count; ++i) {
-    graph->operations.push_back(operation_of(d.part(CUDNN_ATTR_OPERATIONGRAPH_OPS, static_cast<std::size_t>(i))));
+    graph->operations.push_back(
+        operation_of(d.part(CUDNN_ATTR_OPERATIONGRAPH_OPS, static_cast<std::size_t>(i))));
   }
   d.graph = graph;
   return check_graph(*graph);
@@ -389,7 +411,8 @@ void cuda_on_host::set_has_engines(bool has) { has_engines = has; }
 std::uint64_t cuda_on_host::num_graphs() { return graphs_done; }
 
 const char* cudnnGetErrorString(cudnnStatus_t status) {
-  return status == CUDNN_STATUS_NOT_SUPPORTED ? "CUDNN_STATUS_NOT_SUPPORTED" : "CUDNN_STATUS_BAD_PARAM";
+  return status == CUDNN_STATUS_NOT_SUPPORTED ? "CUDNN_STATUS_NOT_SUPPORTED"
+                                              : "CUDNN_STATUS_BAD_PARAM";
 }
 void cudnnGetLastErrorString(char* message, std::size_t size) {
   const std::size_t length = std::min(size - 1, last_error.size());
@@ -411,7 +434,8 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t kind, cudnnBackendDescriptor_t* descriptor) {
+cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t kind,
+                                           cudnnBackendDescriptor_t* descriptor) {
   *descriptor = new Descriptor{kind, false, {}, nullptr};
   return CUDNN_STATUS_SUCCESS;
 }
@@ -420,21 +444,28 @@ cudnnStatus_t cudnnBackendDestroyDescriptor(cudnnBackendDescriptor_t descriptor)
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
-                                       cudnnBackendAttributeType_t type, std::int64_t count, const void* values) {
+cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t name,
+                                       cudnnBackendAttributeType_t type, std::int64_t count,
+                                       const void* values) {
   Descriptor& d = as_descriptor(descriptor);
   if (d.is_final) return refuse(CUDNN_STATUS_BAD_PARAM, "an attribute of a finalized descriptor");
   const std::vector<Rule> rules = rules_of(d.kind);
-  const auto rule = std::find_if(rules.begin(), rules.end(), [&](const Rule& r) { return r.name == name; });
-  if (rule == rules.end()) return refuse(CUDNN_STATUS_BAD_PARAM, "an attribute of another descriptor");
-  if (rule->type != type) return refuse(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "an attribute of another type");
+  const auto rule =
+      std::find_if(rules.begin(), rules.end(), [&](const Rule& r) { return r.name == name; });
+  if (rule == rules.end())
+    return refuse(CUDNN_STATUS_BAD_PARAM, "an attribute of another descriptor");
+  if (rule->type != type)
+    return refuse(CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE, "an attribute of another type");
   const auto* bytes = static_cast<const unsigned char*>(values);
-  Attribute attribute{type, count, {bytes, bytes + static_cast<std::size_t>(count) * size_of(type)}};
+  Attribute attribute{
+      type, count, {bytes, bytes + static_cast<std::size_t>(count) * size_of(type)}};
   if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
     for (std::int64_t i = 0; i < count; ++i) {
       const Descriptor* part = nullptr;
       std::memcpy(&part, bytes + static_cast<std::size_t>(i) * sizeof(part), sizeof(part));
-      if (!part->is_final) return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "a part that is not finalized");
+      if (!part->is_final)
+        return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "a part that is not finalized");
     }
   }
   d.attributes[name] = std::move(attribute);
@@ -445,7 +476,8 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   Descriptor& d = as_descriptor(descriptor);
   for (const Rule& rule : rules_of(d.kind)) {
     if (!rule.is_optional && !d.has(rule.name)) {
-      return refuse(CUDNN_STATUS_BAD_PARAM, "attribute " + std::to_string(rule.name) + " is missing");
+      return refuse(CUDNN_STATUS_BAD_PARAM,
+                    "attribute " + std::to_string(rule.name) + " is missing");
     }
   }
   cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
@@ -464,11 +496,13 @@ cudnnStatus_t cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   return status;
 }
 
-cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
+cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor,
+                                       cudnnBackendAttributeName_t name,
                                        cudnnBackendAttributeType_t /*type*/, std::int64_t requested,
                                        std::int64_t* count, void* values) {
   const Descriptor& d = as_descriptor(descriptor);
-  if (!d.is_final) return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "an attribute of what is not finalized");
+  if (!d.is_final)
+    return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "an attribute of what is not finalized");
   *count = 1;
   if (name == CUDNN_ATTR_ENGINEHEUR_RESULTS && requested >= 1) {
     Descriptor& engine = *static_cast<Descriptor**>(values)[0];
@@ -476,15 +510,18 @@ cudnnStatus_t cudnnBackendGetAttribute(cudnnBackendDescriptor_t descriptor, cudn
     engine.is_final = true;
     return CUDNN_STATUS_SUCCESS;
   }
-  if (name != CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) return refuse(CUDNN_STATUS_BAD_PARAM, "an unknown attribute");
+  if (name != CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE)
+    return refuse(CUDNN_STATUS_BAD_PARAM, "an unknown attribute");
   const std::int64_t bytes = plan_workspace;
   std::memcpy(values, &bytes, sizeof(bytes));
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack) {
+cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
+                                  cudnnBackendDescriptor_t pack) {
   const Descriptor &p = as_descriptor(plan), &v = as_descriptor(pack);
-  if (!p.is_final || !v.is_final) return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "what runs is not finalized");
+  if (!p.is_final || !v.is_final)
+    return refuse(CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED, "what runs is not finalized");
   std::map<std::int64_t, void*> pointers;
   for (std::int64_t i = 0; i < v.attributes.at(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS).count; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -498,7 +535,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     void* data = pointers[t.number];
     if (t.is_value) {
       scalars[t.number] = *static_cast<const float*>(data);
-    } else if (reinterpret_cast<std::uintptr_t>(data) % 16 != 0 || !cuda_on_host::is_device_memory(data, t.bytes())) {
+    } else if (reinterpret_cast<std::uintptr_t>(data) % 16 != 0 ||
+               !cuda_on_host::is_device_memory(data, t.bytes())) {
       fault("cudnnBackendExecute: a tensor is not aligned or not within a block of device memory");
     }
   };
@@ -507,7 +545,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     take(operation.y);
   }
   void* workspace = v.get<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
-  if (!cuda_on_host::is_device_memory(workspace, plan_workspace)) fault("cudnnBackendExecute: no such workspace");
+  if (!cuda_on_host::is_device_memory(workspace, plan_workspace))
+    fault("cudnnBackendExecute: no such workspace");
   ++graphs_done;
   cuda_on_host::enqueue(handle->stream, [graph = p.graph, pointers, scalars, workspace] {
     std::memset(workspace, 0xff, plan_workspace);

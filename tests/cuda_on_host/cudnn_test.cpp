@@ -10,8 +10,10 @@ using namespace pptrain::test;
 namespace {
 
 /// Graphs that a forward and a backward pass of two samples of ten tokens run.
-std::uint64_t graphs_of(Gpu& gpu, Attention& attention, DType type, const AttentionForm& form, std::size_t padding) {
-  const std::size_t rows = form.rows(), width = form.heads * form.head_size, keys = form.key_heads * form.head_size;
+std::uint64_t graphs_of(Gpu& gpu, Attention& attention, DType type, const AttentionForm& form,
+                        std::size_t padding) {
+  const std::size_t rows = form.rows(), width = form.heads * form.head_size,
+                    keys = form.key_heads * form.head_size;
   const Layout layout{padding, 0};
   Twin qkv(gpu, rows, width + 2 * keys, type, layout), out(gpu, rows, width, type, layout),
       dout(gpu, rows, width, type, layout), dqkv(gpu, rows, width + 2 * keys, type, layout),
@@ -23,14 +25,17 @@ std::uint64_t graphs_of(Gpu& gpu, Attention& attention, DType type, const Attent
                       : twin.device().columns_from(width + (which - 1) * keys, keys);
   };
   const std::uint64_t before = cuda_on_host::num_graphs();
-  attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.device(), log_sum.device_f32(), gpu.arena);
-  attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.device(), log_sum.device_f32(), dout.device(),
-                     part(dqkv, 0), part(dqkv, 1), part(dqkv, 2), gpu.arena);
+  attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.device(),
+                    log_sum.device_f32(), gpu.arena);
+  attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.device(),
+                     log_sum.device_f32(), dout.device(), part(dqkv, 0), part(dqkv, 1),
+                     part(dqkv, 2), gpu.arena);
   gpu.device.synchronize();
   return cuda_on_host::num_graphs() - before;
 }
 
-std::uint64_t graphs_of(Gpu& gpu, Attention& attention, DType type, std::size_t head_size, std::size_t padding) {
+std::uint64_t graphs_of(Gpu& gpu, Attention& attention, DType type, std::size_t head_size,
+                        std::size_t padding) {
   return graphs_of(gpu, attention, type, multi_head(2, 10, 2, head_size), padding);
 }
 
@@ -52,7 +57,8 @@ TEST_CASE("attention runs by cuDNN where it takes type, shape and layout, else b
   REQUIRE(graphs_of(gpu, *attention, DType::f32, 16, 8) == 0);
   REQUIRE(graphs_of(gpu, *attention, DType::bf16, 12, 0) == 0);
   REQUIRE(graphs_of(gpu, *attention, DType::bf16, 16, 1) == 0);
-  REQUIRE(graphs_of(gpu, *make_cuda_attention(gpu.device, FusedAttention::own), DType::bf16, 16, 8) == 0);
+  REQUIRE(graphs_of(gpu, *make_cuda_attention(gpu.device, FusedAttention::own), DType::bf16, 16,
+                    8) == 0);
   cuda_on_host::set_has_engines(false);
   REQUIRE(graphs_of(gpu, *make_cuda_attention(gpu.device), DType::bf16, 16, 8) == 0);
   cuda_on_host::set_has_engines(true);

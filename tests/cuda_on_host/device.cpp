@@ -13,7 +13,8 @@ int peer_atomics = 0;
 bool is_there(int device) { return device >= 0 && device < static_cast<int>(gpus.size()); }
 const cuda_on_host::Gpu& gpu(int device) { return gpus[static_cast<std::size_t>(device)]; }
 
-/// By compute capability: CUDA C++ Programming Guide, "Technical specifications per compute capability".
+/// By compute capability: CUDA C++ Programming Guide, "Technical specifications per compute
+/// capability".
 std::size_t shared_of(const cuda_on_host::Gpu& gpu) {
   constexpr std::size_t kib = 1024;
   const int capability = 10 * gpu.major + gpu.minor;

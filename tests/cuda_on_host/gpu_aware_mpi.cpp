@@ -1,6 +1,6 @@
-// An MPI that takes memory of the stand-in's devices, in front of the real one. It reads what is sent when that is
-// called, and may write what is received from its call on: work of the device that should have ended before, and has
-// not, shows as a wrong number.
+// An MPI that takes memory of the stand-in's devices, in front of the real one. It reads what is
+// sent when that is called, and may write what is received from its call on: work of the device
+// that should have ended before, and has not, shows as a wrong number.
 #include <mpi.h>
 
 #include <cstring>
@@ -45,7 +45,8 @@ void deliver(MPI_Request request) {
 
 extern "C" {
 
-int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   const std::size_t bytes = bytes_of(count, type);
   if (bytes == 0 || !cuda_on_host::is_device_memory(data, bytes)) {
     return PMPI_Isend(data, count, type, to, tag, comm, request);
@@ -60,7 +61,8 @@ int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, M
   return result;
 }
 
-int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request* request) {
+int MPI_Irecv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request* request) {
   const std::size_t bytes = bytes_of(count, type);
   if (bytes == 0 || !cuda_on_host::is_device_memory(data, bytes)) {
     return PMPI_Irecv(data, count, type, from, tag, comm, request);

@@ -7,9 +7,17 @@
 using namespace pptrain;
 
 TEST_CASE("rates and identities of GPUs are read in CUDA's units") {
-  cuda_on_host::set_gpus(
-      {{.name = "fast", .bus = 0x1b, .clock_khz = 1980000, .memory_clock_khz = 2619000, .memory_bus_bits = 5120},
-       {.name = "old", .bus = 0x3b, .major = 7, .minor = 5, .multiprocessors = 40, .clock_khz = 1590000}});
+  cuda_on_host::set_gpus({{.name = "fast",
+                           .bus = 0x1b,
+                           .clock_khz = 1980000,
+                           .memory_clock_khz = 2619000,
+                           .memory_bus_bits = 5120},
+                          {.name = "old",
+                           .bus = 0x3b,
+                           .major = 7,
+                           .minor = 5,
+                           .multiprocessors = 40,
+                           .clock_khz = 1590000}});
   const GpuInfo fast = gpu_info(0);
   CHECK(fast.name == "fast");
   CHECK(fast.bus_id == "0000:1b:00.0");

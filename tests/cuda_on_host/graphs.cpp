@@ -61,7 +61,8 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                          unsigned long long flags) {
   if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   if (graph == nullptr || flags != 0) return cudaErrorInvalidValue;
   *executable = new StandInGraphExec{graph->works};
@@ -72,10 +73,12 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   ++launches;
   for (const std::function<bool()>& work : executable->works) {
-    if (const cudaError_t status = enqueue_waiting(stream, work); status != cudaSuccess) return status;
+    if (const cudaError_t status = enqueue_waiting(stream, work); status != cudaSuccess)
+      return status;
   }
   if (executable->launched == nullptr) {
-    if (const cudaError_t status = cudaEventCreateWithFlags(&executable->launched, cudaEventDisableTiming);
+    if (const cudaError_t status =
+            cudaEventCreateWithFlags(&executable->launched, cudaEventDisableTiming);
         status != cudaSuccess) {
       return status;
     }
@@ -90,8 +93,10 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   if (executable->launched != nullptr) {
-    if (cudaEventQuery(executable->launched) != cudaSuccess) fault("a graph is destroyed while it runs");
-    if (const cudaError_t status = cudaEventDestroy(executable->launched); status != cudaSuccess) return status;
+    if (cudaEventQuery(executable->launched) != cudaSuccess)
+      fault("a graph is destroyed while it runs");
+    if (const cudaError_t status = cudaEventDestroy(executable->launched); status != cudaSuccess)
+      return status;
   }
   delete executable;
   return cudaSuccess;

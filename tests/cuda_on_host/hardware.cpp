@@ -13,7 +13,8 @@ int gpu_of_rank(Gpus gpus) {
 }
 
 void be_of_capability(int major, int minor) {
-  cuda_on_host::set_gpus({{.major = major, .minor = minor}, {.bus = 2, .major = major, .minor = minor}});
+  cuda_on_host::set_gpus(
+      {{.major = major, .minor = minor}, {.bus = 2, .major = major, .minor = minor}});
 }
 
 std::vector<std::string> take_ranges() { return cuda_on_host::take_ranges(); }

@@ -19,7 +19,8 @@ constexpr unsigned char poison = 0xff, marker = 0xa5;
 class DeviceMemory {
  public:
   DeviceMemory() {
-    void* region = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* region =
+        mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (region == MAP_FAILED) fault("no address space for device memory");
     base_ = static_cast<unsigned char*>(region);
     madvise(region, reserved, MADV_HUGEPAGE);  // fewer pages to protect
@@ -40,7 +41,8 @@ class DeviceMemory {
   }
 
   bool release(void* block) {
-    const std::size_t offset = static_cast<std::size_t>(static_cast<unsigned char*>(block) - base_) - margin;
+    const std::size_t offset =
+        static_cast<std::size_t>(static_cast<unsigned char*>(block) - base_) - margin;
     const auto found = blocks_.find(offset);
     if (!contains(block, 1) || found == blocks_.end()) return false;
     const Access access;
@@ -100,7 +102,8 @@ class DeviceMemory {
 
   /// Behind the last block there is nothing to protect.
   void shrink() {
-    const std::size_t end = blocks_.empty() ? 0 : whole_pages(blocks_.rbegin()->first + blocks_.rbegin()->second.size);
+    const std::size_t end =
+        blocks_.empty() ? 0 : whole_pages(blocks_.rbegin()->first + blocks_.rbegin()->second.size);
     if (end >= extent_) return;
     madvise(base_ + end, extent_ - end, MADV_DONTNEED);
     mprotect(base_ + end, extent_ - end, PROT_NONE);
@@ -126,8 +129,9 @@ class DeviceMemory {
       if (i == offset + margin) i += block.bytes;
       if (i < offset + block.size && base_[i] != marker) {
         fault("something was written " +
-              (i < offset + margin ? std::to_string(offset + margin - i) + " bytes before"
-                                   : std::to_string(i - offset - margin - block.bytes) + " bytes behind") +
+              (i < offset + margin
+                   ? std::to_string(offset + margin - i) + " bytes before"
+                   : std::to_string(i - offset - margin - block.bytes) + " bytes behind") +
               " a block of " + std::to_string(block.bytes) + " bytes of device memory");
       }
     }
@@ -185,7 +189,9 @@ void check_surroundings() {
   const Access access;
   memory().check_all();
 }
-bool is_device_memory(const void* block, std::size_t bytes) { return memory().contains(block, bytes); }
+bool is_device_memory(const void* block, std::size_t bytes) {
+  return memory().contains(block, bytes);
+}
 bool is_pinned_memory(const void* block, std::size_t bytes) {
   const auto* first = static_cast<const unsigned char*>(block);
   auto after = pinned_blocks().upper_bound(first);
@@ -207,7 +213,8 @@ cudaError_t cudaMalloc(void** block, std::size_t bytes) {
 cudaError_t cudaFree(void* block) {
   if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
   finish_everything();  // as the real one
-  if (block != nullptr && !memory().release(block)) fault("cudaFree of what is no block of device memory");
+  if (block != nullptr && !memory().release(block))
+    fault("cudaFree of what is no block of device memory");
   return cudaSuccess;
 }
 

@@ -8,10 +8,10 @@
 
 #include "stand_in.hpp"
 
-// A call of a communicator goes on for some questions about its state, and only then is its work in the stream; a call
-// meanwhile is a fault. The work is done in its place of the stream, as messages between the ranks that nobody blocks
-// in: other streams go on while the peers have not come. Sums begin at the last member, unlike those of
-// MpiCommunicator.
+// A call of a communicator goes on for some questions about its state, and only then is its work in
+// the stream; a call meanwhile is a fault. The work is done in its place of the stream, as messages
+// between the ranks that nobody blocks in: other streams go on while the peers have not come. Sums
+// begin at the last member, unlike those of MpiCommunicator.
 
 using namespace cuda_on_host;
 
@@ -44,7 +44,9 @@ struct Call {
   ncclDataType_t type;
   ncclRedOp_t op;
   int root;  // or the peer
-  std::size_t bytes() const { return count * (type == ncclUint8 ? 1 : type == ncclFloat32 ? 4 : 2); }
+  std::size_t bytes() const {
+    return count * (type == ncclUint8 ? 1 : type == ncclFloat32 ? 4 : 2);
+  }
 };
 
 }  // namespace
@@ -71,7 +73,8 @@ namespace {
 /// The messages of a group of calls.
 class Exchange {
  public:
-  Exchange(StandInNcclComm& comm, std::vector<Call> calls) : comm_(comm), calls_(std::move(calls)) {}
+  Exchange(StandInNcclComm& comm, std::vector<Call> calls)
+      : comm_(comm), calls_(std::move(calls)) {}
 
   /// Whether all has come and is where it belongs.
   bool advance() {
@@ -118,16 +121,19 @@ class Exchange {
       for (int m = 0; m < comm_.size(); ++m) {
         if (contributes(call, m)) values[m].resize(sent(call));
       }
-      if (contributes(call, comm_.rank)) values[comm_.rank].assign(call.from, call.from + sent(call));
+      if (contributes(call, comm_.rank))
+        values[comm_.rank].assign(call.from, call.from + sent(call));
       for (int m = 0; m < comm_.size(); ++m) {
         if (m == comm_.rank) continue;
         const int peer = comm_.members[m].world_rank;
         const auto bytes = static_cast<int>(sent(call));
         if (contributes(call, comm_.rank) && needs(call, m)) {
-          MPI_Isend(values[comm_.rank].data(), bytes, MPI_BYTE, peer, comm_.tag, MPI_COMM_WORLD, new_request());
+          MPI_Isend(values[comm_.rank].data(), bytes, MPI_BYTE, peer, comm_.tag, MPI_COMM_WORLD,
+                    new_request());
         }
         if (contributes(call, m) && needs(call, comm_.rank)) {
-          MPI_Irecv(values[m].data(), bytes, MPI_BYTE, peer, comm_.tag, MPI_COMM_WORLD, new_request());
+          MPI_Irecv(values[m].data(), bytes, MPI_BYTE, peer, comm_.tag, MPI_COMM_WORLD,
+                    new_request());
         }
       }
     }
@@ -155,7 +161,9 @@ class Exchange {
   }
 
   float combined(ncclRedOp_t op, const Values& values, std::size_t i) const {
-    const auto of = [&](std::size_t m) { return reinterpret_cast<const float*>(values[m].data())[i]; };
+    const auto of = [&](std::size_t m) {
+      return reinterpret_cast<const float*>(values[m].data())[i];
+    };
     float total = of(values.size() - 1);
     for (std::size_t m = values.size() - 1; m-- > 0;) {
       const float value = of(m);
@@ -182,13 +190,18 @@ cudaStream_t group_stream = nullptr;
 std::vector<Call> group_calls;
 
 void check(const Call& call, const StandInNcclComm* comm) {
-  const bool adds = call.kind == Kind::all_reduce || call.kind == Kind::reduce || call.kind == Kind::reduce_scatter;
-  if (adds && call.type != ncclFloat32) fault("NCCL adds in a type that loses bits at each addition");
+  const bool adds = call.kind == Kind::all_reduce || call.kind == Kind::reduce ||
+                    call.kind == Kind::reduce_scatter;
+  if (adds && call.type != ncclFloat32)
+    fault("NCCL adds in a type that loses bits at each addition");
   if (call.count == 0) return;
-  const bool sends = call.kind != Kind::receive && (call.kind != Kind::broadcast || comm->rank == call.root);
-  const bool receives = call.kind != Kind::send && (call.kind != Kind::reduce || comm->rank == call.root);
+  const bool sends =
+      call.kind != Kind::receive && (call.kind != Kind::broadcast || comm->rank == call.root);
+  const bool receives =
+      call.kind != Kind::send && (call.kind != Kind::reduce || comm->rank == call.root);
   const std::size_t all = call.bytes() * comm->members.size();
-  if (sends && !is_device_memory(call.from, call.kind == Kind::reduce_scatter ? all : call.bytes())) {
+  if (sends &&
+      !is_device_memory(call.from, call.kind == Kind::reduce_scatter ? all : call.bytes())) {
     fault("NCCL from what is no device memory");
   }
   if (receives && !is_device_memory(call.to, call.kind == Kind::all_gather ? all : call.bytes())) {
@@ -196,9 +209,10 @@ void check(const Call& call, const StandInNcclComm* comm) {
   }
 }
 
-ncclResult_t add(Kind kind, const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
-                 int root, ncclComm_t comm, cudaStream_t stream) {
-  const Call call = {kind, static_cast<const char*>(from), static_cast<char*>(to), count, type, op, root};
+ncclResult_t add(Kind kind, const void* from, void* to, std::size_t count, ncclDataType_t type,
+                 ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  const Call call = {kind, static_cast<const char*>(from), static_cast<char*>(to), count, type, op,
+                     root};
   check(call, comm);
   if (group_comm != nullptr && (group_comm != comm || group_stream != stream)) {
     fault("a group of NCCL's calls of several communicators or streams");
@@ -224,8 +238,10 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return ncclSuccess;
 }
 
-ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank, ncclConfig_t* config) {
-  if (config->blocking != 0) fault("a communicator of NCCL in whose calls a rank may wait without an end");
+ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id, int rank,
+                                    ncclConfig_t* config) {
+  if (config->blocking != 0)
+    fault("a communicator of NCCL in whose calls a rank may wait without an end");
   Identity identity;
   std::memcpy(&identity, id.internal, sizeof(identity));
   auto made = std::make_unique<StandInNcclComm>();
@@ -237,7 +253,8 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
   int device = 0;
   char bus_id[32] = {};
   if (cudaGetDevice(&device) != cudaSuccess) return ncclUnhandledCudaError;
-  if (cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device) != cudaSuccess) return ncclUnhandledCudaError;
+  if (cudaDeviceGetPCIBusId(bus_id, sizeof(bus_id), device) != cudaSuccess)
+    return ncclUnhandledCudaError;
   own.bus = std::stoi(std::string(bus_id).substr(5), nullptr, 16);  // behind the domain
   made->members[rank] = own;
   const auto bytes = static_cast<int>(sizeof(Member) * made->members.size());
@@ -247,19 +264,23 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int ranks, ncclUniqueId id
   } hello = {rank, own};
   if (rank == 0) {
     for (int m = 1; m < ranks; ++m) {
-      MPI_Recv(&hello, sizeof(hello), MPI_BYTE, MPI_ANY_SOURCE, made->tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(&hello, sizeof(hello), MPI_BYTE, MPI_ANY_SOURCE, made->tag, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
       made->members[hello.rank] = hello.member;
     }
     for (int m = 1; m < ranks; ++m) {
-      MPI_Send(made->members.data(), bytes, MPI_BYTE, made->members[m].world_rank, made->tag, MPI_COMM_WORLD);
+      MPI_Send(made->members.data(), bytes, MPI_BYTE, made->members[m].world_rank, made->tag,
+               MPI_COMM_WORLD);
     }
   } else {
     MPI_Send(&hello, sizeof(hello), MPI_BYTE, identity.world_rank, made->tag, MPI_COMM_WORLD);
-    MPI_Recv(made->members.data(), bytes, MPI_BYTE, identity.world_rank, made->tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(made->members.data(), bytes, MPI_BYTE, identity.world_rank, made->tag, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
   }
   for (int a = 0; a < ranks; ++a) {
     for (int b = 0; b < a; ++b) {
-      if (made->members[a].bus == made->members[b].bus) return ncclInvalidUsage;  // "Duplicate GPU detected"
+      if (made->members[a].bus == made->members[b].bus)
+        return ncclInvalidUsage;  // "Duplicate GPU detected"
     }
   }
   *comm = made.release();
@@ -293,7 +314,9 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
 }
 
 const char* ncclGetErrorString(ncclResult_t result) {
-  return result == ncclInvalidUsage ? "invalid usage" : result == ncclSuccess ? "no error" : "an error of the stand-in";
+  return result == ncclInvalidUsage ? "invalid usage"
+         : result == ncclSuccess    ? "no error"
+                                    : "an error of the stand-in";
 }
 
 const char* ncclGetLastError(ncclComm_t) { return ""; }
@@ -312,38 +335,39 @@ ncclResult_t ncclGroupEnd() {
   comm->begin([comm, calls, stream = group_stream] {
     ++comm->num_open;
     const auto exchange = std::make_shared<Exchange>(*comm, calls);
-    if (enqueue_waiting(stream, [exchange] { return exchange->advance(); }) != cudaSuccess) fault("NCCL's stream");
+    if (enqueue_waiting(stream, [exchange] { return exchange->advance(); }) != cudaSuccess)
+      fault("NCCL's stream");
   });
   return ncclInProgress;
 }
 
-ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
-                           ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclAllReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
   return add(Kind::all_reduce, from, to, count, type, op, 0, comm, stream);
 }
 
-ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
-                        ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclReduce(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                        ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
   return add(Kind::reduce, from, to, count, type, op, root, comm, stream);
 }
 
-ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type, int root,
-                           ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclBroadcast(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           int root, ncclComm_t comm, cudaStream_t stream) {
   return add(Kind::broadcast, from, to, count, type, ncclSum, root, comm, stream);
 }
 
-ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclRedOp_t op,
-                               ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t ncclReduceScatter(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                               ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
   return add(Kind::reduce_scatter, from, to, count, type, op, 0, comm, stream);
 }
 
-ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type, ncclComm_t comm,
-                           cudaStream_t stream) {
+ncclResult_t ncclAllGather(const void* from, void* to, std::size_t count, ncclDataType_t type,
+                           ncclComm_t comm, cudaStream_t stream) {
   return add(Kind::all_gather, from, to, count, type, ncclSum, 0, comm, stream);
 }
 
-ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
-                      cudaStream_t stream) {
+ncclResult_t ncclSend(const void* from, std::size_t count, ncclDataType_t type, int peer,
+                      ncclComm_t comm, cudaStream_t stream) {
   return add(Kind::send, from, nullptr, count, type, ncclSum, peer, comm, stream);
 }
 

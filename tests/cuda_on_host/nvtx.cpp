@@ -19,7 +19,9 @@ std::vector<std::string> take_ranges() { return std::exchange(ranges, {}); }
 
 using cuda_on_host::fault;
 
-nvtxDomainHandle_t nvtxDomainCreateA(const char* name) { return new nvtxDomainRegistration_st{name}; }
+nvtxDomainHandle_t nvtxDomainCreateA(const char* name) {
+  return new nvtxDomainRegistration_st{name};
+}
 
 void nvtxDomainDestroy(nvtxDomainHandle_t domain) {
   if (domain->depth != 0) fault("a range of " + domain->name + " has not ended");

@@ -8,13 +8,17 @@
 
 #include "cuda_runtime.h"
 
-/// A CUDA device for tests: it computes on the host, later than it is told and in an order that nobody asked for.
+/// A CUDA device for tests: it computes on the host, later than it is told and in an order that
+/// nobody asked for.
 ///
-/// - Device memory can be reached only while the device works: host code that follows a device pointer crashes.
+/// - Device memory can be reached only while the device works: host code that follows a device
+/// pointer crashes.
 ///   Memory is poisoned when it is given out and taken back; what lies around a block is watched.
-/// - A stream's work is done when somebody waits for it (or asks often), and only what has to be: missing events and
+/// - A stream's work is done when somebody waits for it (or asks often), and only what has to be:
+/// missing events and
 ///   memory that is used again too early show as wrong numbers.
-/// - The threads of a block run as fibers, in turn forwards and backwards, so that a missing barrier shows too.
+/// - The threads of a block run as fibers, in turn forwards and backwards, so that a missing
+/// barrier shows too.
 ///
 /// What CUDA leaves undefined ends the program with a message.
 namespace cuda_on_host {
@@ -53,15 +57,16 @@ std::vector<std::string> take_ranges();
 std::uint64_t num_done();
 /// Graphs that were launched.
 std::uint64_t num_graph_launches();
-/// Ends the program with a message where host code touches device memory; for child processes of tests.
+/// Ends the program with a message where host code touches device memory; for child processes of
+/// tests.
 void explain_crashes();
 
 // For the stand-ins of libraries.
 
 /// Puts `work` behind what is in the stream; a fault where the stream is the default one.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
-/// The same of work that is tried again until it says that it has ended: it waits for other processes, and blocks in
-/// nothing.
+/// The same of work that is tried again until it says that it has ended: it waits for other
+/// processes, and blocks in nothing.
 cudaError_t enqueue_waiting(cudaStream_t stream, std::function<bool()> work);
 /// Whether what is put into the stream goes into a graph that is captured.
 bool is_captured(cudaStream_t stream);

@@ -22,7 +22,8 @@ using namespace pptrain::test;
 
 namespace {
 
-/// What a child process that does this prints to standard error before it ends, which it must not do by itself.
+/// What a child process that does this prints to standard error before it ends, which it must not
+/// do by itself.
 template <class Action>
 std::string complaint_of_child(const Action& action) {
   int ends[2];
@@ -54,14 +55,18 @@ bool contains(const std::string& text, const std::string& part) {
 
 __global__ void write_number(float* to, float number) { *to = number; }
 __global__ void write_behind(float* to, std::size_t n) { to[n] = 1; }
-__global__ void load_vector(const float* from, float4* to) { *to = *reinterpret_cast<const float4*>(from); }
+__global__ void load_vector(const float* from, float4* to) {
+  *to = *reinterpret_cast<const float4*>(from);
+}
 __global__ void one_skips_the_barrier() {
   if (threadIdx.x != 3) __syncthreads();
 }
 __global__ void one_skips_the_shuffle(float* to) {
   if (threadIdx.x != 3) *to = __shfl_xor_sync(all_lanes, 1.0f, 1);
 }
-__global__ void write_behind_shared() { reinterpret_cast<unsigned char*>(dynamic_shared_memory)[1000] = 1; }
+__global__ void write_behind_shared() {
+  reinterpret_cast<unsigned char*>(dynamic_shared_memory)[1000] = 1;
+}
 
 /// to[i] = the number of the thread on the other end, through shared memory.
 __global__ void reverse(float* to, bool waits) {
@@ -78,7 +83,8 @@ __global__ void use_lanes(float* to) {
   const auto lane = static_cast<float>(threadIdx.x);
   const float sum = combine_lanes(lane, Plus());
   const float next = __shfl_down_sync(all_lanes, lane, 1);
-  const auto odd = static_cast<float>(__popc(__ballot_sync(all_lanes, static_cast<int>(threadIdx.x) % 2)));
+  const auto odd =
+      static_cast<float>(__popc(__ballot_sync(all_lanes, static_cast<int>(threadIdx.x) % 2)));
   to[threadIdx.x] = sum * 10000 + next * 100 + odd;
 }
 
@@ -89,7 +95,8 @@ struct Bench {
   cudaStream_t other = nullptr;
 
   Bench() {
-    if (cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) != cudaSuccess) cuda_on_host::fault("no stream");
+    if (cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) != cudaSuccess)
+      cuda_on_host::fault("no stream");
     device.upload(block, std::vector<float>(1024, 1.0f).data(), 4096);
     device.synchronize();
   }
@@ -112,7 +119,8 @@ TEST_CASE("a missing event shows as a wrong number, an event as the right one", 
     REQUIRE(cudaHostAlloc(reinterpret_cast<void**>(&to), 4, cudaHostAllocDefault) == cudaSuccess);
     launch(bench.device.stream(), 1, 1, 0, write_number, bench.block, has_event ? 7.0f : 5.0f);
     if (has_event) bench.device.record(bench.device.stream().handle())->precede(bench.other);
-    REQUIRE(cudaMemcpyAsync(to, bench.block, 4, cudaMemcpyDeviceToHost, bench.other) == cudaSuccess);
+    REQUIRE(cudaMemcpyAsync(to, bench.block, 4, cudaMemcpyDeviceToHost, bench.other) ==
+            cudaSuccess);
     REQUIRE(cudaStreamSynchronize(bench.other) == cudaSuccess);
     REQUIRE(*to == (has_event ? 7.0f : 1.0f));
     REQUIRE(cudaFreeHost(to) == cudaSuccess);
@@ -138,7 +146,8 @@ TEST_CASE("pinned memory that changes too early shows as a wrong number", "[cuda
   float* from = nullptr;
   REQUIRE(cudaHostAlloc(reinterpret_cast<void**>(&from), 4, cudaHostAllocDefault) == cudaSuccess);
   *from = 5;
-  REQUIRE(cudaMemcpyAsync(bench.block, from, 4, cudaMemcpyHostToDevice, bench.device.stream().handle()) == cudaSuccess);
+  REQUIRE(cudaMemcpyAsync(bench.block, from, 4, cudaMemcpyHostToDevice,
+                          bench.device.stream().handle()) == cudaSuccess);
   *from = 6;
   float back = 0;
   bench.device.download(&back, bench.block, 4);
@@ -163,11 +172,13 @@ TEST_CASE("what is written behind a block is noticed", "[cuda_on_host]") {
 
 TEST_CASE("a vector that is loaded from between its boundaries is noticed", "[cuda_on_host]") {
   Bench bench;
-  launch(bench.device.stream(), 1, 1, 0, load_vector, bench.block + 4, reinterpret_cast<float4*>(bench.block));
+  launch(bench.device.stream(), 1, 1, 0, load_vector, bench.block + 4,
+         reinterpret_cast<float4*>(bench.block));
   bench.device.synchronize();
   const std::string text = complaint_of_child([] {
     Bench inner;
-    launch(inner.device.stream(), 1, 1, 0, load_vector, inner.block + 1, reinterpret_cast<float4*>(inner.block));
+    launch(inner.device.stream(), 1, 1, 0, load_vector, inner.block + 1,
+           reinterpret_cast<float4*>(inner.block));
     inner.device.synchronize();
   });
   REQUIRE(contains(text, "misaligned address"));
@@ -182,7 +193,8 @@ TEST_CASE("the default stream, pageable memory and foreign memory are refused", 
   REQUIRE(contains(complaint_of_child([] {
                      Bench bench;
                      float pageable = 0;
-                     (void)cudaMemcpyAsync(bench.block, &pageable, 4, cudaMemcpyHostToDevice, bench.other);
+                     (void)cudaMemcpyAsync(bench.block, &pageable, 4, cudaMemcpyHostToDevice,
+                                           bench.other);
                    }),
                    "from what is no block of device or pinned memory"));
   REQUIRE(contains(complaint_of_child([] {
@@ -214,7 +226,8 @@ TEST_CASE("threads wait for one another at barriers, and a missing one shows", "
     launch(bench.device.stream(), 1, 256, 0, reverse, bench.block, waits);
     bench.device.download(numbers.data(), bench.block, 1024);
     int wrong = 0;
-    for (int i = 0; i < 256; ++i) wrong += numbers[static_cast<std::size_t>(i)] != static_cast<float>(255 - i) ? 1 : 0;
+    for (int i = 0; i < 256; ++i)
+      wrong += numbers[static_cast<std::size_t>(i)] != static_cast<float>(255 - i) ? 1 : 0;
     REQUIRE((wrong == 0) == waits);
   }
 }
@@ -232,8 +245,9 @@ TEST_CASE("lanes of a warp exchange and vote", "[cuda_on_host]") {
 
 TEST_CASE("launches that no GPU takes fail with grid and block", "[cuda_on_host]") {
   Bench bench;
-  REQUIRE_THROWS_WITH(launch(bench.other, dim3(1, 70000), 32, 0, write_number, bench.block, 1.0f),
-                      Catch::Contains("1x70000x1, 32x1x1") && Catch::Contains("cudaErrorInvalidConfiguration"));
+  REQUIRE_THROWS_WITH(
+      launch(bench.other, dim3(1, 70000), 32, 0, write_number, bench.block, 1.0f),
+      Catch::Contains("1x70000x1, 32x1x1") && Catch::Contains("cudaErrorInvalidConfiguration"));
   REQUIRE_THROWS(launch(bench.other, 1, 2048, 0, write_number, bench.block, 1.0f));
   REQUIRE_THROWS(launch(bench.other, 1, 32, 100000, write_number, bench.block, 1.0f));
 }
@@ -244,7 +258,8 @@ TEST_CASE("in whatever order the streams work, results are the same", "[cuda_on_
     Gpu gpu;
     Arena pinned(0, "", gpu.device.host_memory());
     cuda_on_host::set_eagerness(seed);
-    const DeviceValues<float> x(gpu, std::vector<float>(300, 1.0f)), y(gpu, std::vector<float>(300, 2.0f));
+    const DeviceValues<float> x(gpu, std::vector<float>(300, 1.0f)),
+        y(gpu, std::vector<float>(300, 2.0f));
     std::vector<Buffer> backs;
     std::vector<DeviceWorkPtr> downloads;
     for (int i = 0; i < 6; ++i) {
@@ -271,7 +286,8 @@ TEST_CASE("ranges have their names in the profiler, one within another", "[cuda_
   {
     const DeviceRange inner(bench.device, [] { return std::string("send"); });
   }
-  const DeviceRange none(host_device(), []() -> std::string { throw std::runtime_error("names cost time"); });
+  const DeviceRange none(host_device(),
+                         []() -> std::string { throw std::runtime_error("names cost time"); });
   REQUIRE(cuda_on_host::take_ranges() == std::vector<std::string>{"BW1.3, stage 0", "send"});
 }
 
@@ -281,7 +297,8 @@ TEST_CASE("a graph repeats what was captured, with the arguments of then", "[cud
   float number = 7.0f;
   launch(bench.other, 1, 1, 0, write_number, bench.block, number);
   number = 9.0f;
-  REQUIRE(cudaMemcpyAsync(bench.block + 1, bench.block, 4, cudaMemcpyDeviceToDevice, bench.other) == cudaSuccess);
+  REQUIRE(cudaMemcpyAsync(bench.block + 1, bench.block, 4, cudaMemcpyDeviceToDevice, bench.other) ==
+          cudaSuccess);
   cudaGraph_t graph = nullptr;
   REQUIRE(cudaStreamEndCapture(bench.other, &graph) == cudaSuccess);
   cudaGraphExec_t executable = nullptr;
@@ -305,9 +322,12 @@ TEST_CASE("what waits, allocates or asks breaks a capture", "[cuda_on_host]") {
   cudaEvent_t event = nullptr;
   REQUIRE(cudaEventCreateWithFlags(&event, cudaEventDisableTiming) == cudaSuccess);
   const std::function<cudaError_t()> breaks[] = {
-      [&] { return cudaMalloc(&block, 8); },       [&] { return cudaStreamSynchronize(bench.other); },
-      [&] { return cudaHostAlloc(&block, 8, 0); }, [&] { return cudaEventQuery(event); },
-      [&] { return cudaFree(bench.block); },       [&] { return cudaDeviceSynchronize(); },
+      [&] { return cudaMalloc(&block, 8); },
+      [&] { return cudaStreamSynchronize(bench.other); },
+      [&] { return cudaHostAlloc(&block, 8, 0); },
+      [&] { return cudaEventQuery(event); },
+      [&] { return cudaFree(bench.block); },
+      [&] { return cudaDeviceSynchronize(); },
   };
   for (const auto& call : breaks) {
     REQUIRE(cudaStreamBeginCapture(bench.other, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
@@ -324,7 +344,8 @@ TEST_CASE("a graph that is destroyed while it runs is noticed", "[cuda_on_host]"
                      Bench bench;
                      cudaGraph_t graph = nullptr;
                      cudaGraphExec_t executable = nullptr;
-                     PPTRAIN_CUDA(cudaStreamBeginCapture, bench.other, cudaStreamCaptureModeThreadLocal);
+                     PPTRAIN_CUDA(cudaStreamBeginCapture, bench.other,
+                                  cudaStreamCaptureModeThreadLocal);
                      launch(bench.other, 1, 1, 0, write_number, bench.block, 1.0f);
                      PPTRAIN_CUDA(cudaStreamEndCapture, bench.other, &graph);
                      PPTRAIN_CUDA(cudaGraphInstantiateWithFlags, &executable, graph, 0ULL);
@@ -341,7 +362,8 @@ TEST_CASE("kept blocks are returned when the memory is full", "[cuda_on_host]") 
   cuda_on_host::set_capacity(total - free + (std::size_t{2} << 20));
   { const Buffer first(gpu.arena, std::size_t{3} << 19); }
   { const Buffer other(gpu.arena, std::size_t{1} << 20); }  // there is room for one of them
-  REQUIRE_THROWS_WITH(gpu.arena.allocate(std::size_t{3} << 20), Catch::Contains("GPU 0 (stand-in) gave no"));
+  REQUIRE_THROWS_WITH(gpu.arena.allocate(std::size_t{3} << 20),
+                      Catch::Contains("GPU 0 (stand-in) gave no"));
   cuda_on_host::set_capacity(total);
 }
 

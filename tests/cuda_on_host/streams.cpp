@@ -27,8 +27,8 @@ struct StandInEvent {
   Moment moment;
   int questions = 0;  // since it was recorded
   bool times = true;
-  /// By the clock of the device, which works in the thread that asks for its work: what that has worked, whoever else
-  /// uses the machine.
+  /// By the clock of the device, which works in the thread that asks for its work: what that has
+  /// worked, whoever else uses the machine.
   double* done_at = nullptr;
 };
 
@@ -55,10 +55,12 @@ void require(cudaStream_t stream, const char* call) {
 
 bool is_past(const Moment& moment) {
   // A destroyed stream has done its work.
-  return moment.stream == nullptr || !exists(moment.stream) || moment.stream->num_done >= moment.number;
+  return moment.stream == nullptr || !exists(moment.stream) ||
+         moment.stream->num_done >= moment.number;
 }
 
-/// Whether the work could be done up to there: it could not where it needs what other processes have not done yet.
+/// Whether the work could be done up to there: it could not where it needs what other processes
+/// have not done yet.
 bool try_until(const Moment& moment) {
   if (is_past(moment)) return true;
   StandInStream& stream = *moment.stream;
@@ -98,7 +100,8 @@ void work_at_random() {
   StandInStream* stream = streams[random_number() % streams.size()];
   if (stream->works) return;
   const std::uint64_t left = stream->num_enqueued - stream->num_done;
-  if (left > 0 && random_number() % 2 == 0) run_until({stream, stream->num_done + 1 + random_number() % left});
+  if (left > 0 && random_number() % 2 == 0)
+    run_until({stream, stream->num_done + 1 + random_number() % left});
 }
 
 }  // namespace
@@ -145,7 +148,8 @@ cudaError_t cudaDeviceSynchronize() {
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   if (breaks_capture()) return cudaErrorStreamCaptureUnsupported;
-  if ((flags & cudaStreamNonBlocking) == 0) fault("a stream that waits for the default stream was created");
+  if ((flags & cudaStreamNonBlocking) == 0)
+    fault("a stream that waits for the default stream was created");
   *stream = new StandInStream;
   streams.push_back(*stream);
   return cudaSuccess;
@@ -238,24 +242,29 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   if (start->done_at == nullptr || end->done_at == nullptr) return cudaErrorInvalidResourceHandle;
-  if (cudaEventQuery(start) != cudaSuccess || cudaEventQuery(end) != cudaSuccess) return cudaErrorNotReady;
+  if (cudaEventQuery(start) != cudaSuccess || cudaEventQuery(end) != cudaSuccess)
+    return cudaErrorNotReady;
   *milliseconds = static_cast<float>(1e3 * (*end->done_at - *start->done_at));
   return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
   const auto is_right = [bytes](const void* block, bool device) {
     return device ? is_device_memory(block, bytes) : is_pinned_memory(block, bytes);
   };
   // The real one copies pageable memory too, but then host and device wait for one another.
-  if (!is_right(to, to_device)) fault("cudaMemcpyAsync to what is no block of device or pinned memory");
-  if (!is_right(from, from_device)) fault("cudaMemcpyAsync from what is no block of device or pinned memory");
+  if (!is_right(to, to_device))
+    fault("cudaMemcpyAsync to what is no block of device or pinned memory");
+  if (!is_right(from, from_device))
+    fault("cudaMemcpyAsync from what is no block of device or pinned memory");
   return enqueue(stream, [=] { std::memcpy(to, from, bytes); });
 }
 
 cudaError_t cudaMemsetAsync(void* block, int value, std::size_t bytes, cudaStream_t stream) {
-  if (!is_device_memory(block, bytes)) fault("cudaMemsetAsync of what is no block of device memory");
+  if (!is_device_memory(block, bytes))
+    fault("cudaMemsetAsync of what is no block of device memory");
   return enqueue(stream, [=] { std::memset(block, value, bytes); });
 }

@@ -14,23 +14,28 @@ std::string all_bytes() {
   return text + "\u00e9 \u20ac \U0001f600  two  spaces\n";
 }
 
-TEST_CASE("a tokenizer of bytes makes a token of every byte, and is known as that of text", "[tokenize]") {
+TEST_CASE("a tokenizer of bytes makes a token of every byte, and is known as that of text",
+          "[tokenize]") {
   const TestFolder folder("byte_tokenizer");
-  const Tokenizer tokenizer = Tokenizer::read(folder.write("tokenizer.json", byte_tokenizer_json(256)));
+  const Tokenizer tokenizer =
+      Tokenizer::read(folder.write("tokenizer.json", byte_tokenizer_json(256)));
   CHECK(tokenizer.vocabulary_size() == 256);
   CHECK(tokenizer_digest(tokenizer) == byte_tokens_digest());
   const std::string text = all_bytes();
   const std::vector<std::uint32_t> tokens = tokenizer.encode(text);
   REQUIRE(tokens.size() == text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) CHECK(tokens[i] == static_cast<unsigned char>(text[i]));
+  for (std::size_t i = 0; i < text.size(); ++i)
+    CHECK(tokens[i] == static_cast<unsigned char>(text[i]));
   CHECK(tokenizer.decode(tokens) == text);
 }
 
 TEST_CASE("with 257 tokens the last one ends a document", "[tokenize]") {
   const TestFolder folder("byte_tokenizer_257");
-  const Tokenizer tokenizer = Tokenizer::read(folder.write("tokenizer.json", byte_tokenizer_json(257)));
+  const Tokenizer tokenizer =
+      Tokenizer::read(folder.write("tokenizer.json", byte_tokenizer_json(257)));
   CHECK(tokenizer.vocabulary_size() == 257);
-  CHECK(tokenizer.encode(std::string("a") + byte_document_end + "b") == std::vector<std::uint32_t>{'a', 256, 'b'});
+  CHECK(tokenizer.encode(std::string("a") + byte_document_end + "b") ==
+        std::vector<std::uint32_t>{'a', 256, 'b'});
 }
 
 }  // namespace

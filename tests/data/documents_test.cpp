@@ -12,8 +12,10 @@
 namespace pptrain {
 namespace {
 
-/// The same position by position: the last start of a document that is not behind it, as far as the sample reaches.
-std::vector<std::int32_t> plain_begins(const std::set<std::int64_t>& starts, std::int64_t begin, std::int64_t count) {
+/// The same position by position: the last start of a document that is not behind it, as far as the
+/// sample reaches.
+std::vector<std::int32_t> plain_begins(const std::set<std::int64_t>& starts, std::int64_t begin,
+                                       std::int64_t count) {
   std::vector<std::int32_t> begins;
   for (std::int64_t t = 0; t < count; ++t) {
     std::int64_t first = begin + t;
@@ -50,8 +52,10 @@ TEST_CASE("documents are what an index says, and what a token ends in them", "[d
   const TestFolder folder("indexed");
   const TestFolder::Index index = TestFolder::index_of(8, 2, {3, 1, 2, 4}, {0, 2, 3, 4});
   folder.write("x.idx", TestFolder::bytes_of(index));
-  folder.write("x.bin", TestFolder::bytes_of(std::vector<std::uint16_t>{1, 2, 9, 3, 4, 5, 6, 9, 9, 7}));
-  const std::vector<std::string> paths = {folder.write_tokens("a.bin", {1, 2, 3}), folder.path("x")};
+  folder.write("x.bin",
+               TestFolder::bytes_of(std::vector<std::uint16_t>{1, 2, 9, 3, 4, 5, 6, 9, 9, 7}));
+  const std::vector<std::string> paths = {folder.write_tokens("a.bin", {1, 2, 3}),
+                                          folder.path("x")};
   check_all(TokenStream(paths, 10, std::nullopt, ""), {0, 3, 7, 9});
   check_all(TokenStream(paths, 10, 9, ""), {0, 3, 6, 7, 9, 11, 12});
 }
@@ -60,7 +64,8 @@ TEST_CASE("samples come with their documents, in every order and from a mix", "[
   const TestFolder folder("samples");
   std::vector<std::uint16_t> tokens;
   const CounterRandom random(3, "documents");
-  for (std::uint64_t i = 0; i < 400; ++i) tokens.push_back(static_cast<std::uint16_t>(random.bits(i) % 6));
+  for (std::uint64_t i = 0; i < 400; ++i)
+    tokens.push_back(static_cast<std::uint16_t>(random.bits(i) % 6));
   const std::string path = folder.write_tokens("t.bin", tokens);
   constexpr std::size_t length = 17;
   DatasetOptions options;
@@ -89,7 +94,8 @@ TEST_CASE("samples come with their documents, in every order and from a mix", "[
   check(TokenDataset({path}, options));
 }
 
-TEST_CASE("files of which nothing says where documents end are refused where that is needed", "[data]") {
+TEST_CASE("files of which nothing says where documents end are refused where that is needed",
+          "[data]") {
   const TestFolder folder("unknown");
   folder.write("x.idx", TestFolder::bytes_of(TestFolder::index_of(8, 2, {8}, {0, 1})));
   folder.write("x.bin", std::string(16, '\1'));

@@ -35,7 +35,8 @@ TEST_CASE("shuffled rows come once per epoch, in another order each time", "[fea
   for (std::int64_t number = 0; number < 20; ++number) {
     epochs[static_cast<std::size_t>(number / 10)].push_back(row_of(data, number / 4, number % 4));
   }
-  for (const auto& rows : epochs) CHECK(std::set<std::int32_t>(rows.begin(), rows.end()).size() == 10);
+  for (const auto& rows : epochs)
+    CHECK(std::set<std::int32_t>(rows.begin(), rows.end()).size() == 10);
   CHECK(epochs[0] != epochs[1]);
   const FeatureDataset again(std::make_unique<Counting>(10), {4, true, 3});
   CHECK(row_of(again, 4, 2) == epochs[1][8]);
@@ -69,7 +70,8 @@ TEST_CASE("synthetic points lie around the centre of their class", "[features]")
   };
   const std::vector<float> first = point(train, 2);
   CHECK(first == point(train, 2));
-  // Two points of deviation 1: sqrt(2) apart in each number; sqrt(2 + 2) with centres of deviation 1 that differ.
+  // Two points of deviation 1: sqrt(2) apart in each number; sqrt(2 + 2) with centres of deviation
+  // 1 that differ.
   CHECK(distance(first, point(train, 9)) == Approx(std::sqrt(2.0)).epsilon(0.12));
   CHECK(distance(first, point(held_back, 2)) == Approx(std::sqrt(2.0)).epsilon(0.12));
   CHECK(distance(first, point(train, 3)) == Approx(2.0).epsilon(0.12));

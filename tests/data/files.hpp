@@ -14,7 +14,8 @@ namespace pptrain {
 class TestFolder {
  public:
   explicit TestFolder(const std::string& name)
-      : folder_(std::filesystem::temp_directory_path() / ("pptrain_test_" + name + "_" + std::to_string(::getpid()))) {
+      : folder_(std::filesystem::temp_directory_path() /
+                ("pptrain_test_" + name + "_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(folder_);
   }
   ~TestFolder() { std::filesystem::remove_all(folder_); }
@@ -29,10 +30,12 @@ class TestFolder {
   }
 
   /// A token file with header.
-  std::string write_tokens(const std::string& name, const std::vector<std::uint16_t>& tokens) const {
+  std::string write_tokens(const std::string& name,
+                           const std::vector<std::uint16_t>& tokens) const {
     return write(name, token_header(20240520, 1, tokens.size()) + bytes_of(tokens));
   }
-  std::string write_wide_tokens(const std::string& name, const std::vector<std::uint32_t>& tokens) const {
+  std::string write_wide_tokens(const std::string& name,
+                                const std::vector<std::uint32_t>& tokens) const {
     return write(name, token_header(20240801, 7, tokens.size()) + bytes_of(tokens));
   }
 

@@ -37,14 +37,17 @@ class TypedText final : public Dataset {
   std::int64_t num_windows() const override { return 1000; }
   void window(std::int64_t index, const SampleSlot& slot) const override {
     Text().window(index, slot);
-    for (std::int64_t t = 0; t < length; ++t) slot.token_types[t] = static_cast<std::uint32_t>(t % 2);
+    for (std::int64_t t = 0; t < length; ++t)
+      slot.token_types[t] = static_cast<std::uint32_t>(t % 2);
   }
 };
 
 /// Text of tokens that may not be hidden.
 class OnlySpecial final : public Dataset {
  public:
-  void sample(std::int64_t, std::int64_t, const SampleSlot& slot) const override { window(0, slot); }
+  void sample(std::int64_t, std::int64_t, const SampleSlot& slot) const override {
+    window(0, slot);
+  }
   std::int64_t num_windows() const override { return 1; }
   void window(std::int64_t, const SampleSlot& slot) const override {
     std::fill_n(slot.tokens, length, static_cast<std::uint32_t>(begin_token));
@@ -63,7 +66,9 @@ class PaddedText final : public Dataset {
     *slot.input_length = length_of(index);
   }
   bool has_padding() const override { return true; }
-  static std::int32_t length_of(std::int64_t index) { return static_cast<std::int32_t>(2 + index % (length - 2)); }
+  static std::int32_t length_of(std::int64_t index) {
+    return static_cast<std::int32_t>(2 + index % (length - 2));
+  }
 };
 
 MaskedDataset masked(double probability, std::uint64_t seed = 5) {
@@ -94,7 +99,8 @@ Sample sample_of(const Dataset& dataset, std::int64_t step, std::int64_t index) 
 
 }  // namespace
 
-TEST_CASE("masked positions have their token as label, and show the mask, it or another", "[data]") {
+TEST_CASE("masked positions have their token as label, and show the mask, it or another",
+          "[data]") {
   const MaskedDataset dataset = masked(0.15);
   double labels = 0, masks = 0, own = 0;
   constexpr std::int64_t steps = 250;
@@ -121,22 +127,24 @@ TEST_CASE("masked positions have their token as label, and show the mask, it or 
       labels += static_cast<double>(count);
     }
   }
-  // 78,000 positions; each share within five deviations of what it is drawn with. Any token is the mask or the own one
-  // in one of a hundred cases.
+  // 78,000 positions; each share within five deviations of what it is drawn with. Any token is the
+  // mask or the own one in one of a hundred cases.
   CHECK(labels / (steps * batch * (length - 1)) == Approx(0.15).margin(0.0065));
   CHECK(masks / labels == Approx(0.801).margin(0.019));
   CHECK(own / labels == Approx(0.101).margin(0.015));
 }
 
 TEST_CASE("tokens keep their types where others are hidden", "[data]") {
-  const MaskedDataset dataset(std::make_unique<TypedText>(), {mask, 0.15, {begin_token}, length, 100, batch, 5});
+  const MaskedDataset dataset(std::make_unique<TypedText>(),
+                              {mask, 0.15, {begin_token}, length, 100, batch, 5});
   const Sample sample = sample_of(dataset, 1, 2);
   for (std::size_t t = 0; t < sample.types.size(); ++t) CHECK(sample.types[t] == t % 2);
   CHECK(sample.tokens == sample_of(masked(0.15), 1, 2).tokens);
 }
 
 TEST_CASE("padding is never hidden, and what is hidden in front of it stays", "[data]") {
-  const MaskedDataset dataset(std::make_unique<PaddedText>(), {mask, 0.3, {begin_token}, length, 100, batch, 5});
+  const MaskedDataset dataset(std::make_unique<PaddedText>(),
+                              {mask, 0.3, {begin_token}, length, 100, batch, 5});
   CHECK(dataset.has_padding());
   CHECK_FALSE(masked(0.3).has_padding());
   for (std::int64_t index = 0; index < batch; ++index) {
@@ -171,8 +179,10 @@ TEST_CASE("masks follow from seed, step and sample", "[data]") {
 
 TEST_CASE("a sample has a label where one may be, and none where none may", "[data]") {
   const MaskedDataset dataset = masked(1e-9);
-  for (std::int64_t index = 0; index < batch; ++index) CHECK(sample_of(dataset, 0, index).num_targets == 1);
-  const MaskedDataset none(std::make_unique<OnlySpecial>(), {mask, 0.5, {begin_token}, length, 100, batch, 5});
+  for (std::int64_t index = 0; index < batch; ++index)
+    CHECK(sample_of(dataset, 0, index).num_targets == 1);
+  const MaskedDataset none(std::make_unique<OnlySpecial>(),
+                           {mask, 0.5, {begin_token}, length, 100, batch, 5});
   CHECK(sample_of(none, 0, 0).num_targets == 0);
 }
 

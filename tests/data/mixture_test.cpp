@@ -14,7 +14,8 @@ namespace pptrain {
 namespace {
 
 const std::vector<std::vector<double>> some_weights = {
-    {1.0},         {0.7, 0.3}, {1.0, 1.0}, {5.0, 3.0, 2.0}, {1e-4, 1.0, 1e-4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+    {1.0},           {0.7, 0.3},        {1.0, 1.0},
+    {5.0, 3.0, 2.0}, {1e-4, 1.0, 1e-4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
     {1e300, 1e300}};
 
 TEST_CASE("each source of a mix is taken in its order, without a gap", "[data]") {
@@ -31,8 +32,9 @@ TEST_CASE("each source of a mix is taken in its order, without a gap", "[data]")
 
 TEST_CASE("shares of a mix are its weights within the statistical error", "[data]") {
   for (const auto& weights : some_weights) {
-    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0,
-                                       [&](double before, double weight) { return before + weight / weights.front(); });
+    const double sum = std::accumulate(
+        weights.begin(), weights.end(), 0.0,
+        [&](double before, double weight) { return before + weight / weights.front(); });
     for (const std::uint64_t seed : {1, 2}) {
       const Mixture mixture(weights, seed);
       std::vector<double> taken(weights.size(), 0.0);
@@ -42,8 +44,8 @@ TEST_CASE("shares of a mix are its weights within the statistical error", "[data
         for (std::size_t s = 0; s < weights.size(); ++s) {
           const double share = weights[s] / weights.front() / sum;
           // Five deviations of independent draws, and one sample of rounding for each source.
-          const double tolerance =
-              5.0 * std::sqrt(static_cast<double>(n) * share * (1.0 - share)) + static_cast<double>(weights.size());
+          const double tolerance = 5.0 * std::sqrt(static_cast<double>(n) * share * (1.0 - share)) +
+                                   static_cast<double>(weights.size());
           CAPTURE(n, s, share, seed);
           CHECK(std::abs(taken[s] - static_cast<double>(n) * share) <= tolerance);
         }
@@ -57,7 +59,8 @@ TEST_CASE("a source that is rarely taken has its share in the long run", "[data]
   // The number of a sample of the second source counts those before it.
   const std::int64_t far = 3000000000000;
   const std::int64_t of_first = mixture.at(far).number;
-  CHECK(std::abs(static_cast<double>(far - of_first) / static_cast<double>(far) - 1e-5 / 1.00001) < 1e-9);
+  CHECK(std::abs(static_cast<double>(far - of_first) / static_cast<double>(far) - 1e-5 / 1.00001) <
+        1e-9);
 }
 
 TEST_CASE("sources of a mix follow each other at random", "[data]") {
@@ -75,7 +78,8 @@ TEST_CASE("sources of a mix follow each other at random", "[data]") {
 }
 
 /// A file of windows of four tokens that all name the window.
-std::string windows_of(const TestFolder& folder, const std::string& name, std::uint16_t first, int count) {
+std::string windows_of(const TestFolder& folder, const std::string& name, std::uint16_t first,
+                       int count) {
   std::vector<std::uint16_t> tokens;
   for (int window = 0; window < count; ++window)
     tokens.insert(tokens.end(), 4, static_cast<std::uint16_t>(first + window));
@@ -112,11 +116,13 @@ TEST_CASE("a mixed sample depends on seed and number alone", "[data]") {
   reseeded.seed = 12;
   const MixedDataset other(sources, reseeded);
   int differing = 0;
-  // The one asks in order, the other backwards and in smaller batches: nothing is remembered between calls.
+  // The one asks in order, the other backwards and in smaller batches: nothing is remembered
+  // between calls.
   for (std::int64_t number = 0; number < 600; ++number) {
     const std::int64_t back = 599 - number;
     CHECK(sample_of(data, back / 12, back % 12) == sample_of(halved, back / 6, back % 6));
-    differing += sample_of(data, number / 12, number % 12) != sample_of(other, number / 12, number % 12);
+    differing +=
+        sample_of(data, number / 12, number % 12) != sample_of(other, number / 12, number % 12);
   }
   CHECK(differing > 500);
 }
@@ -152,9 +158,9 @@ TEST_CASE("windows of a mix are taken once per epoch of their source", "[data]")
 
 TEST_CASE("the windows of a mix are those of its sources", "[data]") {
   const TestFolder folder("mixwindows");
-  const MixedDataset data(
-      {{{windows_of(folder, "a.bin", 0, 3)}, 1.0, ""}, {{windows_of(folder, "b.bin", 1000, 2)}, 9.0, ""}},
-      mix_options(4, true));
+  const MixedDataset data({{{windows_of(folder, "a.bin", 0, 3)}, 1.0, ""},
+                           {{windows_of(folder, "b.bin", 1000, 2)}, 9.0, ""}},
+                          mix_options(4, true));
   REQUIRE(data.num_windows() == 5);
   const std::vector<std::uint32_t> firsts = {0, 1, 2, 1000, 1001};
   for (std::int64_t window = 0; window < 5; ++window) {
@@ -175,7 +181,8 @@ TEST_CASE("a source that holds no sample is refused at its place", "[data]") {
       MixedDataset({{{good}, 1.0, "c.toml:3"}, {{path}, 1.0, "c.toml:6"}}, mix_options(4, true));
     });
   };
-  CHECK(refused(small).starts_with("c.toml:6: " + small + ": 4 tokens are too few (one sample takes 1 x 4 + 1 = 5)"));
+  CHECK(refused(small).starts_with("c.toml:6: " + small +
+                                   ": 4 tokens are too few (one sample takes 1 x 4 + 1 = 5)"));
   CHECK(refused(folder.path("none")).starts_with("c.toml:6: "));
 }
 

@@ -27,7 +27,8 @@ TEST_CASE("synthetic drawings follow from their numbers", "[drawings]") {
   CHECK(sample.numbers == Sample(again, 11, 7, 30).numbers);
   CHECK(sample.numbers != Sample(train, 12, 7, 30).numbers);
   CHECK(sample.numbers != Sample(held_back, 11, 7, 30).numbers);
-  // The last channel takes the last number, the first and the second; its second row and fourth column are here.
+  // The last channel takes the last number, the first and the second; its second row and fourth
+  // column are here.
   const double value = sample.numbers[6] + sample.numbers[0] * 1.0 + sample.numbers[1] * 0.5;
   CHECK(sample.drawing[(5 + 3) * 3 + 2] == Approx(std::tanh(value)).epsilon(1e-5));
   for (const float pixel : sample.drawing) CHECK(std::abs(pixel) <= 1.0F);

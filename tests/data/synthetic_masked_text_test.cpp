@@ -37,21 +37,26 @@ TEST_CASE("hidden tokens of synthetic text stand elsewhere in their sample", "[s
       const bool is_labelled = sample.targets[t] != no_target;
       CHECK(is_labelled == (sample.tokens[t] == 0));
       if (is_labelled) ++labels;
-      whole.push_back(is_labelled ? sample.targets[t] : static_cast<std::int64_t>(sample.tokens[t]));
+      whole.push_back(is_labelled ? sample.targets[t]
+                                  : static_cast<std::int64_t>(sample.tokens[t]));
       CHECK((0 < whole.back() && whole.back() < 40));
     }
     CHECK(labels == sample.num_targets);
     CHECK(labels >= 1);
     const auto repeats = [&](std::size_t period) {
-      return std::equal(whole.begin() + static_cast<std::ptrdiff_t>(period), whole.end(), whole.begin());
+      return std::equal(whole.begin() + static_cast<std::ptrdiff_t>(period), whole.end(),
+                        whole.begin());
     };
     CHECK((repeats(2) || repeats(3) || repeats(4)));
     hidden += labels;
   }
-  // One of 24, and 15% of the others: 4.45 in a sample, with a deviation of 1.7 that is 0.08 for the mean of 500.
+  // One of 24, and 15% of the others: 4.45 in a sample, with a deviation of 1.7 that is 0.08 for
+  // the mean of 500.
   CHECK(static_cast<double>(hidden) / looked_at == Approx(4.45).margin(0.4));
-  CHECK(Sample(table, 3, 24).tokens == Sample(SyntheticMaskedText({24, 40, 3, 7, "train"}), 3, 24).tokens);
-  CHECK(Sample(table, 3, 24).tokens != Sample(SyntheticMaskedText({24, 40, 3, 7, "validation"}), 3, 24).tokens);
+  CHECK(Sample(table, 3, 24).tokens ==
+        Sample(SyntheticMaskedText({24, 40, 3, 7, "train"}), 3, 24).tokens);
+  CHECK(Sample(table, 3, 24).tokens !=
+        Sample(SyntheticMaskedText({24, 40, 3, 7, "validation"}), 3, 24).tokens);
 }
 
 TEST_CASE("batches of a table that wraps go on from its end to its beginning", "[features]") {
@@ -59,8 +64,8 @@ TEST_CASE("batches of a table that wraps go on from its end to its beginning", "
   options.global_batch_size = 40000;
   options.shuffle = false;
   options.wraps = true;
-  const FeatureDataset data(std::make_unique<SyntheticMaskedText>(SyntheticTextOptions{4, 1000, 1, 7, "train"}),
-                            options);
+  const FeatureDataset data(
+      std::make_unique<SyntheticMaskedText>(SyntheticTextOptions{4, 1000, 1, 7, "train"}), options);
   const SyntheticMaskedText table({4, 1000, 1, 7, "train"});
   const auto targets_of = [&](std::int64_t step, std::int64_t index) {
     std::vector<std::int32_t> targets(4);

@@ -45,21 +45,25 @@ TEST_CASE("targets of synthetic pairs are the source's tokens in the other order
         if (sample.source[s] != sample.source[s - n]) return false;
       }
       for (std::size_t t = 0; t < static_cast<std::size_t>(sample.num_targets); ++t) {
-        if (sample.targets[t] != static_cast<std::int32_t>(sample.source[n - 1 - t % n])) return false;
+        if (sample.targets[t] != static_cast<std::int32_t>(sample.source[n - 1 - t % n]))
+          return false;
       }
       return true;
     };
     CHECK((fits(2) || fits(3) || fits(4)));
     CHECK(sample.decoder[0] == 4);
     for (std::size_t t = 0; t < 9; ++t) {
-      CHECK((sample.targets[t] == no_target) == (t >= static_cast<std::size_t>(sample.num_targets)));
+      CHECK((sample.targets[t] == no_target) ==
+            (t >= static_cast<std::size_t>(sample.num_targets)));
       if (t == 0) continue;
-      CHECK(sample.decoder[t] == (sample.targets[t - 1] < 0 ? 2 : static_cast<std::uint32_t>(sample.targets[t - 1])));
+      CHECK(sample.decoder[t] ==
+            (sample.targets[t - 1] < 0 ? 2 : static_cast<std::uint32_t>(sample.targets[t - 1])));
     }
   }
   CHECK((*lengths.begin() == 7 && *lengths.rbegin() == 13));
   CHECK((*counts.begin() == 5 && *counts.rbegin() == 9));
-  const SyntheticPairs same({{13, 4, 2}, 9, 30, 7, "train"}), other({{13, 4, 2}, 9, 30, 7, "validation"});
+  const SyntheticPairs same({{13, 4, 2}, 9, 30, 7, "train"}),
+      other({{13, 4, 2}, 9, 30, 7, "validation"});
   CHECK(Sample(table, 3, 13, 9).source == Sample(same, 3, 13, 9).source);
   CHECK(Sample(table, 3, 13, 9).source != Sample(other, 3, 13, 9).source);
 }

@@ -24,13 +24,15 @@ std::vector<std::uint32_t> tokens_of(const std::string& path) {
   return tokens;
 }
 
-TEST_CASE("a dataset of Megatron-LM is the stream of the token file with the same tokens", "[data]") {
+TEST_CASE("a dataset of Megatron-LM is the stream of the token file with the same tokens",
+          "[data]") {
   for (const std::string width : {"16-bit", "32-bit"}) {
     const std::string folder = test_data("megatron/" + width + "/");
     const std::vector<std::uint32_t> tokens = tokens_of(folder + "tokens.bin");
     REQUIRE(tokens.size() == (width == "16-bit" ? 5121U : 2561U));
     CHECK((*std::max_element(tokens.begin(), tokens.end()) > 65535) == (width == "32-bit"));
-    for (const char* name : {"megatron_text_document", "megatron_text_document.bin", "megatron_text_document.idx"}) {
+    for (const char* name :
+         {"megatron_text_document", "megatron_text_document.bin", "megatron_text_document.idx"}) {
       CAPTURE(width, name);
       CHECK(tokens_of(folder + name) == tokens);
     }
@@ -41,7 +43,8 @@ TEST_CASE("a dataset of Megatron-LM is the stream of the token file with the sam
     --options.vocabulary_size;
     CHECK(complaint_of([&] {
             TokenDataset({folder + "megatron_text_document"}, options);
-          }).find("megatron_text_document.bin: token " + std::to_string(options.vocabulary_size)) != std::string::npos);
+          }).find("megatron_text_document.bin: token " + std::to_string(options.vocabulary_size)) !=
+          std::string::npos);
   }
 }
 
@@ -80,7 +83,8 @@ TEST_CASE("tokens of every integer type are read, and none outside the vocabular
       return complaint_of([&] { file.check_vocabulary(vocabulary, "c.toml:3"); });
     };
     CHECK(refused(static_cast<std::int64_t>(most) + 1) == accepted);
-    CHECK(refused(static_cast<std::int64_t>(most)).find("at position 1 is outside") != std::string::npos);
+    CHECK(refused(static_cast<std::int64_t>(most)).find("at position 1 is outside") !=
+          std::string::npos);
     if constexpr (std::is_signed_v<T>) {
       folder.write(name + ".bin", TestFolder::bytes_of(std::vector<T>{1, 2, 0, -7, 5}));
       CHECK(refused(2147483647).find("token -7 at position 3 is outside") != std::string::npos);
@@ -93,21 +97,25 @@ TEST_CASE("tokens of every integer type are read, and none outside the vocabular
   check(5, std::int64_t{2147483646});
   check(8, std::uint16_t{65535});
   folder.write("long.idx", TestFolder::bytes_of(TestFolder::index_of(5, 8, {2}, {0, 1})));
-  folder.write("long.bin", TestFolder::bytes_of(std::vector<std::int64_t>{1, std::int64_t{1} << 32}));
+  folder.write("long.bin",
+               TestFolder::bytes_of(std::vector<std::int64_t>{1, std::int64_t{1} << 32}));
   TokenFile file(folder.path("long"), "");
-  CHECK(complaint_of([&] { file.check_vocabulary(2147483647, ""); }).find("token 4294967296") != std::string::npos);
+  CHECK(complaint_of([&] { file.check_vocabulary(2147483647, ""); }).find("token 4294967296") !=
+        std::string::npos);
 }
 
-/// What is said of an index of sequences of 3, 2 and 4 16-bit tokens in two documents after `change`.
+/// What is said of an index of sequences of 3, 2 and 4 16-bit tokens in two documents after
+/// `change`.
 std::string refused_index(const std::function<void(Index&)>& change) {
   const TestFolder folder("lying");
   Index index = TestFolder::index_of(8, 2, {3, 2, 4}, {0, 1, 3});
   change(index);
   folder.write("x.idx", TestFolder::bytes_of(index));
   folder.write("x.bin", std::string(18, '\0'));
-  const std::string told = complaint_of([&] { const TokenFile file(folder.path("x.bin"), "c.toml:3"); });
-  CHECK((told == accepted ||
-         (told.starts_with("c.toml:3: " + folder.path("x")) && told.find("; ") != std::string::npos)));
+  const std::string told =
+      complaint_of([&] { const TokenFile file(folder.path("x.bin"), "c.toml:3"); });
+  CHECK((told == accepted || (told.starts_with("c.toml:3: " + folder.path("x")) &&
+                              told.find("; ") != std::string::npos)));
   return told;
 }
 
@@ -125,7 +133,8 @@ TEST_CASE("an index that contradicts itself or its tokens is refused", "[data]")
   refuses("promises 4 sequences", [](Index& i) { i.lengths.push_back(0); });
   refuses("which does not make its", [](Index& i) { i.offsets.pop_back(); });
   refuses("gives sequence 1 -2 tokens", [](Index& i) { i.lengths[1] = -2; });
-  refuses("begins sequence 2 at byte 12 (the sequences before it end at byte 10)", [](Index& i) { i.offsets[2] = 12; });
+  refuses("begins sequence 2 at byte 12 (the sequences before it end at byte 10)",
+          [](Index& i) { i.offsets[2] = 12; });
   refuses("begins sequence 0 at byte -2", [](Index& i) { i.offsets[0] = -2; });
   refuses("no document that begins with sequence 0", [](Index& i) { i.documents[0] = 1; });
   refuses("no document that begins with sequence 0", [](Index& i) { i.documents.clear(); });
@@ -145,7 +154,8 @@ TEST_CASE("an index without its tokens, or torn, is refused", "[data]") {
     return complaint_of([&] { const TokenFile file(path, "c.toml:3"); });
   };
   for (const char* name : {"alone", "alone.idx", "alone.bin"})
-    CHECK(refused(folder.path(name)).starts_with("c.toml:3: " + folder.path("alone.bin") + " does not exist"));
+    CHECK(refused(folder.path(name))
+              .starts_with("c.toml:3: " + folder.path("alone.bin") + " does not exist"));
   folder.write("torn.bin", std::string(18, '\0'));
   for (std::size_t size = 1; size < whole.size(); ++size) {
     folder.write("torn.idx", whole.substr(0, size));
@@ -162,8 +172,9 @@ TEST_CASE("a header says what a file is even where something else lies beside it
   CHECK(tokens_of(headed) == std::vector<std::uint32_t>{5, 6, 700});
   folder.write("bare.bin", "abcd");
   folder.write("bare.idx", "not an index");
-  CHECK(complaint_of([&] { const TokenFile file(folder.path("bare.bin"), ""); }).find("is no index of Megatron-LM") !=
-        std::string::npos);
+  CHECK(complaint_of([&] {
+          const TokenFile file(folder.path("bare.bin"), "");
+        }).find("is no index of Megatron-LM") != std::string::npos);
 }
 
 }  // namespace

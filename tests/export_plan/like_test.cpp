@@ -1,4 +1,5 @@
-// Plans that are searched for another trainer: it runs them, and typed keys find none that it runs faster.
+// Plans that are searched for another trainer: it runs them, and typed keys find none that it runs
+// faster.
 #include "export_plan/like.hpp"
 
 #include <fmt/format.h>
@@ -18,8 +19,10 @@ namespace {
 
 Config job_of(const std::string& model, const std::string& trainer, int batch) {
   const std::string text = fmt::format(
-      "[model]\nfrom = \"{}\"\n[training]\nsequence_length = 1024\nglobal_batch_size = {}\nprecision = \"bf16\"\n"
-      "[parallelism]\nlike = \"{}\"\n[planner]\neffort = \"normal\"\n[cluster]\nfile = \"c.toml\"\n[profile]\nanalytic "
+      "[model]\nfrom = \"{}\"\n[training]\nsequence_length = 1024\nglobal_batch_size = "
+      "{}\nprecision = \"bf16\"\n"
+      "[parallelism]\nlike = \"{}\"\n[planner]\neffort = \"normal\"\n[cluster]\nfile = "
+      "\"c.toml\"\n[profile]\nanalytic "
       "= "
       "true\n",
       source_file("inputs/models/" + model), batch, trainer);
@@ -56,18 +59,22 @@ double predicted_seconds(const std::optional<Plan>& plan) {
   return plan ? plan->predicted->iteration_seconds : std::numeric_limits<double>::infinity();
 }
 
-TEST_CASE("what is found for a trainer it can run, and nothing faster is left out without it", "[like]") {
+TEST_CASE("what is found for a trainer it can run, and nothing faster is left out without it",
+          "[like]") {
   const std::vector<std::string> clusters = {"1x dgx-h100", "2x 4x a100-sxm-40gb",
-                                             "1x 4x h100-sxm-80gb, 1x 4x a100-sxm-40gb", "1x 4x l40s, 2x 2x a10g"};
+                                             "1x 4x h100-sxm-80gb, 1x 4x a100-sxm-40gb",
+                                             "1x 4x l40s, 2x 2x a10g"};
   CounterRandom random(7, "searches for trainers");
   std::uint64_t drawn = 0;
-  const auto draw = [&](std::size_t number) { return static_cast<std::size_t>(random.bits(drawn++) % number); };
+  const auto draw = [&](std::size_t number) {
+    return static_cast<std::size_t>(random.bits(drawn++) % number);
+  };
   int num_found = 0;
   for (int i = 0; i < 24; ++i) {
     const TrainerKind& trainer = trainer_kinds()[draw(trainer_kinds().size())];
-    const std::vector<std::string> models = trainer.name == "torchtitan"
-                                                ? std::vector<std::string>{"llama-small"}
-                                                : std::vector<std::string>{"llama-small", "mixtral-small"};
+    const std::vector<std::string> models =
+        trainer.name == "torchtitan" ? std::vector<std::string>{"llama-small"}
+                                     : std::vector<std::string>{"llama-small", "mixtral-small"};
     const std::string model = models[draw(models.size())];
     const Config config = job_of(model, trainer.name, 8 << draw(3));
     const double part = std::vector{1.0, 0.01, 0.004, 0.002}[draw(4)];

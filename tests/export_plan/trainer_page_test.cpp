@@ -60,14 +60,20 @@ TEST_CASE("the guide says what plans for each trainer are kept to", "[like]") {
   holds("stages", [](Cell cell, Trainer t) { return (cell == "alike") == t.alike_stages; });
   holds("schedule", [](Cell cell, Trainer t) { return cell == schedules_of(t); });
   holds("tensor parallelism", [&](Cell cell, Trainer t) { return cell == yes(t.tensor); });
-  holds("experts", [](Cell cell, Trainer t) { return (cell.find("all-to-all") != std::string::npos) == t.sent_rows; });
+  holds("experts", [](Cell cell, Trainer t) {
+    return (cell.find("all-to-all") != std::string::npos) == t.sent_rows;
+  });
   holds("`zero_stage` of replicas of one device each",
         [](Cell cell, Trainer t) { return cell == numbers(t.zero_stages(1, 1)); });
-  holds("`zero_stage` beside tensor parallelism alone",
-        [](Cell cell, Trainer t) { return cell == (t.tensor ? numbers(t.zero_stages(1, 2)) : "-"); });
-  holds("`zero_stage` in a pipeline", [](Cell cell, Trainer t) { return cell == numbers(t.zero_stages(2, 1)); });
-  holds("`zero_group = \"node\"`", [&](Cell cell, Trainer t) { return cell == yes(t.node_groups); });
-  holds("`recompute`, one for all stages", [](Cell cell, Trainer t) { return cell == recomputes_of(t); });
+  holds("`zero_stage` beside tensor parallelism alone", [](Cell cell, Trainer t) {
+    return cell == (t.tensor ? numbers(t.zero_stages(1, 2)) : "-");
+  });
+  holds("`zero_stage` in a pipeline",
+        [](Cell cell, Trainer t) { return cell == numbers(t.zero_stages(2, 1)); });
+  holds("`zero_group = \"node\"`",
+        [&](Cell cell, Trainer t) { return cell == yes(t.node_groups); });
+  holds("`recompute`, one for all stages",
+        [](Cell cell, Trainer t) { return cell == recomputes_of(t); });
   holds("`context`", [&](Cell cell, Trainer t) { return cell == yes(t.context); });
   holds("`offload`", [](Cell cell, Trainer t) { return (cell == "no") != t.offload; });
 }

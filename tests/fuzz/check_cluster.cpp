@@ -10,14 +10,15 @@ namespace {
 void check_links(const Cluster& cluster) {
   const DeviceId first(0);
   const DeviceId last(cluster.num_devices() - 1);
-  PPTRAIN_ASSERT(cluster.node_of(last) == cluster.num_nodes() - 1, "node {} of {}", cluster.node_of(last),
-                 cluster.num_nodes());
+  PPTRAIN_ASSERT(cluster.node_of(last) == cluster.num_nodes() - 1, "node {} of {}",
+                 cluster.node_of(last), cluster.num_nodes());
   if (first == last) return;
   const Link path = cluster.path(first, last);
   const Link slowest = cluster.slowest_link({first, last});
-  PPTRAIN_ASSERT(path.bandwidth > 0.0 && path.latency >= 0.0, "{} B/s, {} s", path.bandwidth, path.latency);
-  PPTRAIN_ASSERT(slowest.bandwidth == path.bandwidth && slowest.latency == path.latency, "{} and {} B/s",
-                 slowest.bandwidth, path.bandwidth);
+  PPTRAIN_ASSERT(path.bandwidth > 0.0 && path.latency >= 0.0, "{} B/s, {} s", path.bandwidth,
+                 path.latency);
+  PPTRAIN_ASSERT(slowest.bandwidth == path.bandwidth && slowest.latency == path.latency,
+                 "{} and {} B/s", slowest.bandwidth, path.bandwidth);
 }
 
 /// What costs are made of stays far from what a double holds.
@@ -27,8 +28,8 @@ void check_values(const Cluster& cluster) {
   }
   for (const NodeGroup& group : cluster.groups) {
     for (const Link& link : {group.link, group.uplink, group.host_link}) {
-      PPTRAIN_ASSERT(link.bandwidth == 0.0 || (link.bandwidth >= 1e-18 && link.bandwidth <= 1e18), "{} B/s",
-                     link.bandwidth);
+      PPTRAIN_ASSERT(link.bandwidth == 0.0 || (link.bandwidth >= 1e-18 && link.bandwidth <= 1e18),
+                     "{} B/s", link.bandwidth);
       PPTRAIN_ASSERT(link.latency >= 0.0 && link.latency <= 1e9, "{} s", link.latency);
     }
   }

@@ -36,7 +36,8 @@ host_link = { bandwidth = "1 GB/s" }
 cores = 1
 )";
 
-/// Four layers for both kinds at degrees 1 and 2; update times and a layer without parameters among them.
+/// Four layers for both kinds at degrees 1 and 2; update times and a layer without parameters among
+/// them.
 Profile small_profile() {
   Profile profile;
   profile.model = "fuzzed";
@@ -93,8 +94,9 @@ void check_costs(const Plan& plan) {
     for (const double bytes : prediction.peak_bytes) check_number("memory", bytes);
     check_number("bubble", prediction.bubble_fraction);
     const TimeParts parts = time_parts(instance, plan);
-    for (const double seconds : {parts.compute, parts.bubble, parts.pipeline_communication, parts.tensor_communication,
-                                 parts.parameter_gathers, parts.gradient_synchronization}) {
+    for (const double seconds :
+         {parts.compute, parts.bubble, parts.pipeline_communication, parts.tensor_communication,
+          parts.parameter_gathers, parts.gradient_synchronization}) {
       check_number("part", seconds);
     }
     check_simulation(instance, plan);

@@ -9,15 +9,23 @@ using namespace pptrain;
 
 namespace {
 
-const std::vector<std::string> objects = {
-    "/state/step",          "/state/loss_scale", "/state/plan", "/state/good_steps",   "/state",
-    "/parameters/a.weight", "/parameters",       "/optimizer",  "/optimizer/a.weight", "/parameters/b",
-    "/optimizer/a.weight/m"};
+const std::vector<std::string> objects = {"/state/step",
+                                          "/state/loss_scale",
+                                          "/state/plan",
+                                          "/state/good_steps",
+                                          "/state",
+                                          "/parameters/a.weight",
+                                          "/parameters",
+                                          "/optimizer",
+                                          "/optimizer/a.weight",
+                                          "/parameters/b",
+                                          "/optimizer/a.weight/m"};
 
 /// A small checkpoint. Its values begin on pages of their own; most of the file is empty.
 std::string sound_checkpoint(const std::string& path) {
-  std::vector<CheckpointDataset> datasets = {
-      {"/parameters/a.weight", {3, 4}, 0, {}}, {"/parameters/b", {5}, 0, {}}, {"/optimizer/a.weight/m", {3, 4}, 0, {}}};
+  std::vector<CheckpointDataset> datasets = {{"/parameters/a.weight", {3, 4}, 0, {}},
+                                             {"/parameters/b", {5}, 0, {}},
+                                             {"/optimizer/a.weight/m", {3, 4}, 0, {}}};
   lay_out_checkpoint(path, datasets);
   const std::vector<float> values(12, 0.5F);
   DataFile file(path, DataFile::Mode::write);
@@ -26,7 +34,8 @@ std::string sound_checkpoint(const std::string& path) {
     dataset.digests.push_back(block_digest(values.data(), count));
     file.write(dataset.offset, values.data(), count * sizeof(float), dataset.path);
   }
-  seal_checkpoint(path, datasets, {7, 28, 1, 2.0, 3, 1, "data", "[job]\n", "{}", "{}", "name = \"x\"\n"});
+  seal_checkpoint(path, datasets,
+                  {7, 28, 1, 2.0, 3, 1, "data", "[job]\n", "{}", "{}", "name = \"x\"\n"});
   return bytes_of(path);
 }
 

@@ -35,7 +35,8 @@ void ask(const ConfigJson& config, const std::string& key) {
 void build(const std::string& text) {
   try {
     const Model model = build_family(ConfigJson::parse(text, "fuzzed"), {8});
-    PPTRAIN_ASSERT(model.num_layers() > 0 && model.num_parameters() > 0, "{} layers", model.num_layers());
+    PPTRAIN_ASSERT(model.num_layers() > 0 && model.num_parameters() > 0, "{} layers",
+                   model.num_layers());
   } catch (const Error& error) {
     PPTRAIN_ASSERT(error.code() == ExitCode::bad_input, "{}", error.what());
   }

@@ -7,7 +7,8 @@ using namespace pptrain;
 
 namespace {
 
-/// Makes a plan of the input, byte by byte: mostly one that is valid, since a mutated text seldom is.
+/// Makes a plan of the input, byte by byte: mostly one that is valid, since a mutated text seldom
+/// is.
 class PlanMaker {
  public:
   PlanMaker(const std::uint8_t* data, std::size_t size) : input_(data, size) {}
@@ -17,8 +18,9 @@ class PlanMaker {
     made.micro_batch_size = number(1, 6);
     made.micro_batches = number(1, 4);
     made.global_batch_size = made.micro_batch_size * made.micro_batches + (rarely() ? 1 : 0);
-    made.schedule.name = input_.PickValueInArray(
-        {"gpipe", "1f1b", "dapple-b", "interleaved-1f1b", "breadth-first", "zb-h1", "zb-h2", "zb-v", "zeropp", "auto"});
+    made.schedule.name =
+        input_.PickValueInArray({"gpipe", "1f1b", "dapple-b", "interleaved-1f1b", "breadth-first",
+                                 "zb-h1", "zb-h2", "zb-v", "zeropp", "auto"});
     made.schedule.virtual_stages = number(1, 2);
     made.schedule.unit = number(0, 2);
     const int stages = number(1, 4);
@@ -47,7 +49,9 @@ class PlanMaker {
     for (int i = 0; i < count; ++i) {
       const std::int64_t begin = made.empty() ? 0 : made.back().end;
       const std::int64_t most = std::max<std::int64_t>(begin + 1, size - (count - 1 - i));
-      made.push_back({begin, i + 1 == count ? size : number(static_cast<int>(begin) + 1, static_cast<int>(most))});
+      made.push_back({begin, i + 1 == count
+                                 ? size
+                                 : number(static_cast<int>(begin) + 1, static_cast<int>(most))});
     }
     return made;
   }
@@ -64,7 +68,8 @@ class PlanMaker {
     }
     stage.samples = parts(made.micro_batch_size, stage.replicas);
     if (input_.ConsumeBool()) stage.shards["heads"] = parts(8, stage.tensor_parallel);
-    stage.recompute = input_.PickValueInArray({Recompute::none, Recompute::selective, Recompute::full});
+    stage.recompute =
+        input_.PickValueInArray({Recompute::none, Recompute::selective, Recompute::full});
     stage.zero_stage = number(0, 3);
     stage.offload = input_.ConsumeBool();
   }
@@ -77,8 +82,9 @@ class PlanMaker {
     const int devices = stage.replicas * stage.tensor_parallel;
     block.tensor_parallel = number(1, 2);
     block.replicas = std::max(1, devices / block.tensor_parallel);
-    block.pattern = input_.PickValueInArray({TensorPattern::replicate, TensorPattern::megatron, TensorPattern::sp1,
-                                             TensorPattern::sp2, TensorPattern::all_to_all});
+    block.pattern = input_.PickValueInArray({TensorPattern::replicate, TensorPattern::megatron,
+                                             TensorPattern::sp1, TensorPattern::sp2,
+                                             TensorPattern::all_to_all});
     const bool sends_rows = block.pattern == TensorPattern::all_to_all && !rarely();
     block.samples = parts(made.micro_batch_size, sends_rows ? devices : block.replicas);
     if (sends_rows) block.shards["experts"] = parts(4, block.tensor_parallel);

@@ -15,8 +15,8 @@ inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// Text that `parse` refuses with `Error` is fine; what it accepts must come back from `write` as it was,
-/// and be accepted again. Everything else ends the fuzzer.
+/// Text that `parse` refuses with `Error` is fine; what it accepts must come back from `write` as
+/// it was, and be accepted again. Everything else ends the fuzzer.
 template <class Parse, class Write>
 void check_round_trip(const std::string& text, const Parse& parse, const Write& write) {
   std::string once;

@@ -13,7 +13,8 @@ namespace pptrain {
 namespace fs = std::filesystem;
 
 FuzzFolder::FuzzFolder() {
-  std::string name = fs::is_directory("/dev/shm") ? "/dev/shm/pptrain-fuzz-XXXXXX" : "/tmp/pptrain-fuzz-XXXXXX";
+  std::string name =
+      fs::is_directory("/dev/shm") ? "/dev/shm/pptrain-fuzz-XXXXXX" : "/tmp/pptrain-fuzz-XXXXXX";
   if (const char* given = std::getenv("TMPDIR")) name = std::string(given) + "/XXXXXX";
   PPTRAIN_ASSERT(::mkdtemp(name.data()) != nullptr, "{} cannot be made", name);
   folder_ = name;
@@ -32,7 +33,8 @@ std::string bytes_of(const std::string& path) {
 void write_bytes(const std::string& path, const std::string& bytes) {
   // A file of its own each time: HDF5 knows files that it could not close by their inode.
   ::unlink(path.c_str());
-  std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 
 }  // namespace pptrain

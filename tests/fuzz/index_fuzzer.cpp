@@ -14,7 +14,8 @@ std::string raw_bytes(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// An index of few sequences that is right but for what the input changes: single entries, or any bytes.
+/// An index of few sequences that is right but for what the input changes: single entries, or any
+/// bytes.
 std::string some_index(FuzzedDataProvider& input, std::int64_t width, std::int64_t& num_tokens) {
   const auto num_sequences = input.ConsumeIntegralInRange<std::size_t>(0, 8);
   std::vector<std::int32_t> lengths;
@@ -27,14 +28,15 @@ std::string some_index(FuzzedDataProvider& input, std::int64_t width, std::int64
     if (input.ConsumeBool()) documents.push_back(static_cast<std::int64_t>(s));
   }
   documents.push_back(static_cast<std::int64_t>(num_sequences));
-  const auto code =
-      input.ConsumeBool() ? input.ConsumeIntegral<std::uint8_t>() : static_cast<std::uint8_t>(width == 2 ? 8 : 4);
+  const auto code = input.ConsumeBool() ? input.ConsumeIntegral<std::uint8_t>()
+                                        : static_cast<std::uint8_t>(width == 2 ? 8 : 4);
   std::string index("MMIDIDX\0\0\1\0\0\0\0\0\0\0", 17);
   index += static_cast<char>(code);
   index += raw_bytes(std::vector<std::uint64_t>{lengths.size(), documents.size()});
   index += raw_bytes(lengths) + raw_bytes(offsets) + raw_bytes(documents);
   for (int change = input.ConsumeIntegralInRange(0, 3); change > 0; --change) {
-    index[input.ConsumeIntegralInRange<std::size_t>(0, index.size() - 1)] = input.ConsumeIntegral<char>();
+    index[input.ConsumeIntegralInRange<std::size_t>(0, index.size() - 1)] =
+        input.ConsumeIntegral<char>();
   }
   if (input.ConsumeIntegralInRange(0, 7) == 1) {
     index.resize(input.ConsumeIntegralInRange<std::size_t>(0, index.size()));
@@ -54,9 +56,11 @@ void check_sample(const TokenDataset& data, const DatasetOptions& options, std::
   data.sample(step, 0, slot);
   for (std::size_t t = 0; t < length; ++t) {
     PPTRAIN_ASSERT(tokens[t] < options.vocabulary_size, "token {}", tokens[t]);
-    PPTRAIN_ASSERT(t == 0 || static_cast<std::int64_t>(tokens[t]) == targets[t - 1], "token {} is no target", t);
+    PPTRAIN_ASSERT(t == 0 || static_cast<std::int64_t>(tokens[t]) == targets[t - 1],
+                   "token {} is no target", t);
     const bool begins_here = begins[t] == static_cast<std::int32_t>(t);
-    PPTRAIN_ASSERT(begins_here || (t > 0 && begins[t] == begins[t - 1]), "position {} begins at {}", t, begins[t]);
+    PPTRAIN_ASSERT(begins_here || (t > 0 && begins[t] == begins[t - 1]), "position {} begins at {}",
+                   t, begins[t]);
   }
 }
 
@@ -71,17 +75,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.shuffle = input.ConsumeBool();
   options.source = "fuzzed";
   options.needs_documents = input.ConsumeBool();
-  if (input.ConsumeBool()) options.end_of_document = input.ConsumeIntegralInRange<std::int64_t>(0, 300);
+  if (input.ConsumeBool())
+    options.end_of_document = input.ConsumeIntegralInRange<std::int64_t>(0, 300);
   const auto step = input.ConsumeIntegralInRange<std::int64_t>(0, std::int64_t{1} << 48);
   const std::int64_t width = input.ConsumeBool() ? 2 : 4;
   std::int64_t num_tokens = 0;
   write_bytes(folder.path("x.idx"), some_index(input, width, num_tokens));
   std::string tokens = input.ConsumeRemainingBytesAsString();
   // Sizes that do not agree are refused at once, so that most inputs get the size that is promised.
-  if (tokens.empty() || tokens.front() % 8 != 0) tokens.resize(static_cast<std::size_t>(num_tokens * width));
+  if (tokens.empty() || tokens.front() % 8 != 0)
+    tokens.resize(static_cast<std::size_t>(num_tokens * width));
   write_bytes(folder.path("x.bin"), tokens);
   try {
-    check_sample(TokenDataset({folder.path(size % 2 == 0 ? "x" : "x.bin")}, options), options, step);
+    check_sample(TokenDataset({folder.path(size % 2 == 0 ? "x" : "x.bin")}, options), options,
+                 step);
   } catch (const Error& error) {
     PPTRAIN_ASSERT(error.code() == ExitCode::bad_input, "{}", error.what());
   }

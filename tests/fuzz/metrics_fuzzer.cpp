@@ -10,15 +10,18 @@ using namespace pptrain;
 namespace {
 
 std::vector<std::string> objects() {
-  std::vector<std::string> names = {"/plan", "/environment", "/steps", "/ranks", "/experts", "/evaluation", "/drift"};
-  for (const MetricsSeries& series : metrics_series()) names.push_back("/" + series.group + "/" + series.info.name);
+  std::vector<std::string> names = {"/plan",    "/environment", "/steps", "/ranks",
+                                    "/experts", "/evaluation",  "/drift"};
+  for (const MetricsSeries& series : metrics_series())
+    names.push_back("/" + series.group + "/" + series.info.name);
   return names;
 }
 
 void append_rows(MetricsFile& file) {
   const std::vector<RankMetrics> ranks = {{1, 2, 3, 4}, {5, 6, 7, 8}};
   const std::vector<std::int64_t> rows = {3, 5, 4, 4};
-  for (std::int64_t step = 1; step <= 5; ++step) file.append_step({step, 5.5, 1, 1, 1, 1, 1, 1, 4096}, ranks, rows);
+  for (std::int64_t step = 1; step <= 5; ++step)
+    file.append_step({step, 5.5, 1, 1, 1, 1, 1, 1, 4096}, ranks, rows);
   file.append_evaluation(5, 0.5);
   file.append_drift(5, 1, 1.5);
 }
@@ -39,7 +42,8 @@ template <class T>
 bool is_outside(T value) {
   unsigned char bytes[sizeof value];
   std::memcpy(bytes, &value, sizeof value);
-  return std::all_of(std::begin(bytes), std::end(bytes), [](unsigned char byte) { return byte == outside_byte; });
+  return std::all_of(std::begin(bytes), std::end(bytes),
+                     [](unsigned char byte) { return byte == outside_byte; });
 }
 
 /// All rows of all series are there, and none from another file.
@@ -49,16 +53,19 @@ void check(const MetricsHistory& history) {
     const std::string name = series.group + "/" + series.info.name;
     using Columns = MetricsSeries::Columns;
     if (series.columns == Columns::experts && history.experts.size() == 0) continue;
-    const auto columns = static_cast<std::size_t>(series.columns == Columns::ranks     ? history.num_ranks
-                                                  : series.columns == Columns::experts ? history.experts.size()
-                                                                                       : 1);
+    const auto columns =
+        static_cast<std::size_t>(series.columns == Columns::ranks     ? history.num_ranks
+                                 : series.columns == Columns::experts ? history.experts.size()
+                                                                      : 1);
     std::size_t size = 0;
     if (series.type == Series::Type::integer) {
       size = history.integers.at(name).size();
-      for (const std::int64_t value : history.integers.at(name)) PPTRAIN_ASSERT(!is_outside(value), "{}", name);
+      for (const std::int64_t value : history.integers.at(name))
+        PPTRAIN_ASSERT(!is_outside(value), "{}", name);
     } else {
       size = history.reals.at(name).size();
-      for (const double value : history.reals.at(name)) PPTRAIN_ASSERT(!is_outside(value), "{}", name);
+      for (const double value : history.reals.at(name))
+        PPTRAIN_ASSERT(!is_outside(value), "{}", name);
     }
     if (series.group == "steps" || series.columns != Columns::none) {
       PPTRAIN_ASSERT(size == rows * columns, "{} of {} x {} in {}", size, rows, columns, name);

@@ -41,18 +41,22 @@ const std::vector<Reader>& readers() {
 
 }  // namespace
 
-/// A reader, and a text in which two parts come many times over, more than a fuzzer writes by itself: what is nested,
-/// or listed, without end is refused by `Error` or read.
+/// A reader, and a text in which two parts come many times over, more than a fuzzer writes by
+/// itself: what is nested, or listed, without end is refused by `Error` or read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t longest_text = 400'000;
   FuzzedDataProvider input(data, size);
-  const Reader& read = readers()[input.ConsumeIntegralInRange<std::size_t>(0, readers().size() - 1)];
-  const std::string before = input.ConsumeRandomLengthString(400), open = input.ConsumeRandomLengthString(80);
-  const std::string inside = input.ConsumeRandomLengthString(200), close = input.ConsumeRandomLengthString(80);
+  const Reader& read =
+      readers()[input.ConsumeIntegralInRange<std::size_t>(0, readers().size() - 1)];
+  const std::string before = input.ConsumeRandomLengthString(400),
+                    open = input.ConsumeRandomLengthString(80);
+  const std::string inside = input.ConsumeRandomLengthString(200),
+                    close = input.ConsumeRandomLengthString(80);
   const std::size_t most = longest_text / std::max<std::size_t>(open.size() + close.size(), 1);
-  const std::size_t times = input.ConsumeIntegralInRange<std::size_t>(0, std::min<std::size_t>(most, 100'000));
-  const std::string text =
-      before + repeated(open, times) + inside + repeated(close, times) + input.ConsumeRemainingBytesAsString();
+  const std::size_t times =
+      input.ConsumeIntegralInRange<std::size_t>(0, std::min<std::size_t>(most, 100'000));
+  const std::string text = before + repeated(open, times) + inside + repeated(close, times) +
+                           input.ConsumeRemainingBytesAsString();
   try {
     read(text);
   } catch (const Error& error) {

@@ -20,12 +20,14 @@ const std::vector<std::string> texts = {"plan.json",   "cluster.toml",   "profil
 std::vector<std::pair<std::string, std::string>> sound_run(const std::string& run) {
   fs::create_directories(run);
   std::vector<std::pair<std::string, std::string>> files;
-  for (const std::string& name : texts) files.emplace_back(name, bytes_of(PPTRAIN_FUZZ_RUN "/" + name));
+  for (const std::string& name : texts)
+    files.emplace_back(name, bytes_of(PPTRAIN_FUZZ_RUN "/" + name));
   const std::string path = run + "/metrics.h5";
   {
     MetricsFile file(path, 2, "{}", {{"hosts", "n0"}, {"resumed_from", "step-1.h5"}});
     const std::vector<RankMetrics> ranks = {{1, 2, 3, 4}, {5, 6, 7, 8}};
-    for (std::int64_t step = 2; step <= 4; ++step) file.append_step({step, 5.5, 1, 1, 1, 1, 1, 1, 4096}, ranks);
+    for (std::int64_t step = 2; step <= 4; ++step)
+      file.append_step({step, 5.5, 1, 1, 1, 1, 1, 1, 4096}, ranks);
     file.append_evaluation(3, 0.5);
     file.append_drift(3, 1, 1.5);
   }
@@ -62,7 +64,8 @@ void displace(const std::string& path, FuzzedDataProvider& input) {
 void read(const std::string& run) {
   try {
     const RunFolder folder = read_run_folder(run);
-    const std::string page = report_document(folder).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+    const std::string page =
+        report_document(folder).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
     PPTRAIN_ASSERT(!page.empty() && !tensorboard_events(folder).empty(), "nothing is reported");
   } catch (const Error& error) {
     PPTRAIN_ASSERT(error.code() == ExitCode::bad_input, "{}", error.what());
@@ -76,12 +79,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const std::string run = folder.path("run");
   static const auto sound = sound_run(run);
   static const StrangeHdf5 strange(
-      folder, {"/steps/step", "/steps/loss", "/ranks/peak_bytes", "/environment", "/drift"}, {"hosts", "resumed_from"});
+      folder, {"/steps/step", "/steps/loss", "/ranks/peak_bytes", "/environment", "/drift"},
+      {"hosts", "resumed_from"});
   FuzzedDataProvider input(data, size);
   fs::remove_all(run);
   fs::create_directory(run);
   for (const auto& [name, bytes] : sound) write_bytes(run + "/" + name, bytes);
-  const std::string& name = sound[input.ConsumeIntegralInRange<std::size_t>(0, sound.size() - 1)].first;
+  const std::string& name =
+      sound[input.ConsumeIntegralInRange<std::size_t>(0, sound.size() - 1)].first;
   const std::string path = run + "/" + name;
   if (input.ConsumeIntegralInRange(0, 3) == 1)
     write_bytes(run + "/" + plan_name(input), changed(sound[0].second, input));

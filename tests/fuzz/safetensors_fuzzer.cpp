@@ -30,7 +30,8 @@ OrderedJson strange_number(FuzzedDataProvider& input, std::int64_t sound) {
 
 std::string some_type(FuzzedDataProvider& input) {
   if (input.ConsumeIntegralInRange(0, 20) == 1) return input.ConsumeRandomLengthString(8);
-  const std::vector<std::string> types = {"F32", "BF16", "F16", "I64", "BOOL", "F64", "F8_E4M3", "F4", "U8"};
+  const std::vector<std::string> types = {"F32", "BF16",    "F16", "I64", "BOOL",
+                                          "F64", "F8_E4M3", "F4",  "U8"};
   return types[input.ConsumeIntegralInRange<std::size_t>(0, types.size() - 1)];
 }
 
@@ -46,11 +47,13 @@ OrderedJson some_tensor(FuzzedDataProvider& input, std::int64_t& end) {
   }
   const std::int64_t begin = end;
   end += bits / 8;
-  return {
-      {"dtype", type}, {"shape", shape}, {"data_offsets", {strange_number(input, begin), strange_number(input, end)}}};
+  return {{"dtype", type},
+          {"shape", shape},
+          {"data_offsets", {strange_number(input, begin), strange_number(input, end)}}};
 }
 
-/// A file that is sound, or nearly: bytes of the header are changed, the length lies, the file is cut.
+/// A file that is sound, or nearly: bytes of the header are changed, the length lies, the file is
+/// cut.
 std::string some_file(FuzzedDataProvider& input, const std::vector<std::string>& names) {
   OrderedJson header = {{"__metadata__", {{"format", "pt"}}}};
   std::int64_t end = 0;
@@ -58,7 +61,8 @@ std::string some_file(FuzzedDataProvider& input, const std::vector<std::string>&
   std::string text = header.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
   for (int left = input.ConsumeIntegralInRange(0, 3); left > 1; --left) {
     const auto at = input.ConsumeIntegralInRange<std::size_t>(0, text.size());
-    text.replace(at, input.ConsumeIntegralInRange<std::size_t>(0, 8), input.ConsumeRandomLengthString(8));
+    text.replace(at, input.ConsumeIntegralInRange<std::size_t>(0, 8),
+                 input.ConsumeRandomLengthString(8));
   }
   const auto length = static_cast<std::uint64_t>(text.size());
   const std::uint64_t promised =
@@ -72,8 +76,10 @@ std::string some_file(FuzzedDataProvider& input, const std::vector<std::string>&
 }
 
 void write_folder(FuzzedDataProvider& input, const FuzzFolder& folder) {
-  const std::vector<std::string> files = {"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"};
-  const std::string single = folder.path(single_weight_file), index = folder.path(weight_index_file);
+  const std::vector<std::string> files = {"model-00001-of-00002.safetensors",
+                                          "model-00002-of-00002.safetensors"};
+  const std::string single = folder.path(single_weight_file),
+                    index = folder.path(weight_index_file);
   std::filesystem::remove(single);
   std::filesystem::remove(index);
   if (input.ConsumeBool()) {
@@ -104,7 +110,8 @@ void check_values(const WeightFiles& files, const WeightTensor& tensor) {
   const std::vector<std::byte> bytes(4, std::byte{0x41});
   float wanted = 0.0F;
   widen(tensor.type, bytes.data(), std::span(&wanted, 1));
-  for (const float value : values) PPTRAIN_ASSERT(value == wanted, "{} in place of {}", value, wanted);
+  for (const float value : values)
+    PPTRAIN_ASSERT(value == wanted, "{} in place of {}", value, wanted);
 }
 
 }  // namespace

@@ -13,13 +13,16 @@ constexpr double most_bytes = 1024.0 * 1024;  // that HDF5 is given to hold at o
 
 /// What HDF5 makes, closed where it made something: what it refuses to make is no matter.
 using Made = Hdf5Handle;
-Made made(hid_t id, Hdf5Handle::Closer closer) { return id < 0 ? Made() : Made(id, closer, "making"); }
+Made made(hid_t id, Hdf5Handle::Closer closer) {
+  return id < 0 ? Made() : Made(id, closer, "making");
+}
 
 Made some_type(FuzzedDataProvider& input) {
-  const hid_t plain[] = {H5T_STD_I64LE,      H5T_IEEE_F64LE,  H5T_IEEE_F32LE,  H5T_STD_I8LE,   H5T_STD_U16BE,
-                         H5T_STD_I32LE,      H5T_STD_U64LE,   H5T_STD_U64BE,   H5T_IEEE_F32BE, H5T_IEEE_F64BE,
-                         H5T_NATIVE_LDOUBLE, H5T_STD_B32LE,   H5T_STD_REF_OBJ, H5T_UNIX_D32LE, H5T_C_S1,
-                         H5T_VAX_F64,        H5T_NATIVE_HBOOL};
+  const hid_t plain[] = {H5T_STD_I64LE,   H5T_IEEE_F64LE, H5T_IEEE_F32LE,     H5T_STD_I8LE,
+                         H5T_STD_U16BE,   H5T_STD_I32LE,  H5T_STD_U64LE,      H5T_STD_U64BE,
+                         H5T_IEEE_F32BE,  H5T_IEEE_F64BE, H5T_NATIVE_LDOUBLE, H5T_STD_B32LE,
+                         H5T_STD_REF_OBJ, H5T_UNIX_D32LE, H5T_C_S1,           H5T_VAX_F64,
+                         H5T_NATIVE_HBOOL};
   Made type = made(H5Tcopy(input.PickValueInArray(plain)), H5Tclose);
   switch (input.ConsumeIntegralInRange(0, 11)) {
     case 0: H5Tset_size(type.get(), input.ConsumeIntegralInRange<std::size_t>(1, 64)); break;
@@ -27,7 +30,9 @@ Made some_type(FuzzedDataProvider& input) {
     case 2: H5Tset_offset(type.get(), input.ConsumeIntegralInRange<std::size_t>(0, 32)); break;
     case 3:
       type = made(H5Tcopy(H5T_C_S1), H5Tclose);
-      H5Tset_size(type.get(), input.ConsumeBool() ? H5T_VARIABLE : input.ConsumeIntegralInRange<std::size_t>(1, 2000));
+      H5Tset_size(type.get(), input.ConsumeBool()
+                                  ? H5T_VARIABLE
+                                  : input.ConsumeIntegralInRange<std::size_t>(1, 2000));
       break;
     case 4: {
       const hsize_t extent = input.ConsumeIntegralInRange<hsize_t>(1, 300);
@@ -40,11 +45,14 @@ Made some_type(FuzzedDataProvider& input) {
     }
     case 6: return made(H5Tenum_create(H5T_STD_I32LE), H5Tclose);
     case 7: return made(H5Tvlen_create(type.get()), H5Tclose);
-    case 8: return made(H5Tcreate(H5T_OPAQUE, input.ConsumeIntegralInRange<std::size_t>(1, 600)), H5Tclose);
+    case 8:
+      return made(H5Tcreate(H5T_OPAQUE, input.ConsumeIntegralInRange<std::size_t>(1, 600)),
+                  H5Tclose);
     case 9:
       H5Tset_fields(type.get(), input.ConsumeIntegralInRange<std::size_t>(0, 63),
-                    input.ConsumeIntegralInRange<std::size_t>(0, 63), input.ConsumeIntegralInRange<std::size_t>(1, 63),
-                    0, input.ConsumeIntegralInRange<std::size_t>(1, 63));
+                    input.ConsumeIntegralInRange<std::size_t>(0, 63),
+                    input.ConsumeIntegralInRange<std::size_t>(1, 63), 0,
+                    input.ConsumeIntegralInRange<std::size_t>(1, 63));
       break;
     default: break;
   }
@@ -52,7 +60,8 @@ Made some_type(FuzzedDataProvider& input) {
 }
 
 std::vector<hsize_t> some_extents(FuzzedDataProvider& input, std::size_t rank) {
-  const hsize_t extents[] = {0, 1, 2, 3, 4, 5, 6, 7, 100, 1000, 1U << 20, 1ULL << 31, 1ULL << 33, 1ULL << 62};
+  const hsize_t extents[] = {0, 1,   2,    3,        4,          5,          6,
+                             7, 100, 1000, 1U << 20, 1ULL << 31, 1ULL << 33, 1ULL << 62};
   std::vector<hsize_t> chosen;
   for (std::size_t i = 0; i < rank; ++i) chosen.push_back(input.PickValueInArray(extents));
   return chosen;
@@ -100,7 +109,8 @@ void change_bytes(const std::string& path, FuzzedDataProvider& input) {
   std::string bytes = bytes_of(path);
   for (int i = input.ConsumeIntegralInRange(0, 4); i > 0 && !bytes.empty(); --i) {
     // Metadata are at the beginning mostly.
-    const std::size_t most = input.ConsumeBool() ? bytes.size() - 1 : std::min<std::size_t>(bytes.size() - 1, 4095);
+    const std::size_t most =
+        input.ConsumeBool() ? bytes.size() - 1 : std::min<std::size_t>(bytes.size() - 1, 4095);
     const auto at = input.ConsumeIntegralInRange<std::size_t>(0, most);
     bytes[at] = static_cast<char>(input.ConsumeIntegral<unsigned char>());
   }
@@ -120,11 +130,13 @@ StrangeHdf5::StrangeHdf5(const FuzzFolder& folder, std::vector<std::string> obje
   silence_hdf5();
   const std::string outside(8 * most_values, static_cast<char>(outside_byte));
   write_bytes(raw_file_, outside);
-  const Made file = made(H5Fcreate(other_file_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
+  const Made file =
+      made(H5Fcreate(other_file_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose);
   const hsize_t extent = most_values;
   const Made space = made(H5Screate_simple(1, &extent, nullptr), H5Sclose);
-  const Made dataset =
-      made(H5Dcreate2(file.get(), "d", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose);
+  const Made dataset = made(H5Dcreate2(file.get(), "d", H5T_IEEE_F64LE, space.get(), H5P_DEFAULT,
+                                       H5P_DEFAULT, H5P_DEFAULT),
+                            H5Dclose);
   H5Dwrite(dataset.get(), H5T_IEEE_F64LE, H5S_ALL, H5S_ALL, H5P_DEFAULT, outside.data());
 }
 
@@ -141,34 +153,39 @@ void StrangeHdf5::change(const std::string& path, FuzzedDataProvider& input, boo
 }
 
 void StrangeHdf5::change_object(hid_t file, FuzzedDataProvider& input) const {
-  const std::string& name = objects_[input.ConsumeIntegralInRange<std::size_t>(0, objects_.size() - 1)];
+  const std::string& name =
+      objects_[input.ConsumeIntegralInRange<std::size_t>(0, objects_.size() - 1)];
   const int kind = input.ConsumeIntegralInRange(0, 7);
   if (kind <= 1) return put_attribute(file, name, input);
   H5Ldelete(file, name.c_str(), H5P_DEFAULT);
   if (kind == 2) return;
   if (kind == 3) return put_link(file, name, input);
   if (kind == 4) {
-    const Made group = made(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
+    const Made group =
+        made(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose);
     return;
   }
   put_dataset(file, name, input);
 }
 
 void StrangeHdf5::put_link(hid_t file, const std::string& name, FuzzedDataProvider& input) const {
-  const std::string& other = objects_[input.ConsumeIntegralInRange<std::size_t>(0, objects_.size() - 1)];
+  const std::string& other =
+      objects_[input.ConsumeIntegralInRange<std::size_t>(0, objects_.size() - 1)];
   switch (input.ConsumeIntegralInRange(0, 3)) {
     case 0: H5Lcreate_soft(other.c_str(), file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT); break;
     case 1:
-      H5Lcreate_external(other_file_.c_str(), input.ConsumeBool() ? "/d" : "/", file, name.c_str(), H5P_DEFAULT,
-                         H5P_DEFAULT);
+      H5Lcreate_external(other_file_.c_str(), input.ConsumeBool() ? "/d" : "/", file, name.c_str(),
+                         H5P_DEFAULT, H5P_DEFAULT);
       break;
-    case 2: H5Lcreate_hard(file, other.c_str(), file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT); break;
+    case 2:
+      H5Lcreate_hard(file, other.c_str(), file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+      break;
     default: H5Lcreate_hard(file, "/", file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT); break;
   }
 }
 
-/// Chooses where values lie: in one piece, in the header, in chunks, in another file, in another dataset. Returns
-/// whether they can be written.
+/// Chooses where values lie: in one piece, in the header, in chunks, in another file, in another
+/// dataset. Returns whether they can be written.
 bool StrangeHdf5::set_place(hid_t properties, hid_t space, FuzzedDataProvider& input) const {
   const int rank = H5Sget_simple_extent_ndims(space);
   switch (input.ConsumeIntegralInRange(0, 5)) {
@@ -187,7 +204,8 @@ bool StrangeHdf5::set_place(hid_t properties, hid_t space, FuzzedDataProvider& i
   return true;
 }
 
-void StrangeHdf5::put_dataset(hid_t file, const std::string& name, FuzzedDataProvider& input) const {
+void StrangeHdf5::put_dataset(hid_t file, const std::string& name,
+                              FuzzedDataProvider& input) const {
   const Made type = some_type(input);
   std::vector<hsize_t> extents;
   const Made space = some_space(input, extents);
@@ -196,31 +214,38 @@ void StrangeHdf5::put_dataset(hid_t file, const std::string& name, FuzzedDataPro
   if (input.ConsumeIntegralInRange(0, 7) == 1) {
     H5Tcommit2(file, "/committed", type.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   }
-  const Made dataset = made(
-      H5Dcreate2(file, name.c_str(), type.get(), space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Dclose);
+  const Made dataset = made(H5Dcreate2(file, name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                                       properties.get(), H5P_DEFAULT),
+                            H5Dclose);
   const hssize_t elements = H5Sget_simple_extent_npoints(space.get());
   std::vector<hsize_t> chunk(H5Pget_layout(properties.get()) == H5D_CHUNKED ? extents.size() : 0);
   if (!chunk.empty()) H5Pget_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data());
   if (num_bytes(chunk, type) > most_bytes) return;
   const H5T_class_t kind = H5Tget_class(type.get());
-  const bool has_bytes =
-      kind == H5T_INTEGER || kind == H5T_FLOAT || (kind == H5T_STRING && H5Tis_variable_str(type.get()) == 0);
-  if (!dataset || !writes || !has_bytes || elements < 0 || elements > static_cast<hssize_t>(most_values)) return;
+  const bool has_bytes = kind == H5T_INTEGER || kind == H5T_FLOAT ||
+                         (kind == H5T_STRING && H5Tis_variable_str(type.get()) == 0);
+  if (!dataset || !writes || !has_bytes || elements < 0 ||
+      elements > static_cast<hssize_t>(most_values))
+    return;
   const std::string values(static_cast<std::size_t>(elements) * H5Tget_size(type.get()) + 1,
                            static_cast<char>(input.ConsumeIntegralInRange(0, 64)));
   H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data());
 }
 
-void StrangeHdf5::put_attribute(hid_t file, const std::string& name, FuzzedDataProvider& input) const {
+void StrangeHdf5::put_attribute(hid_t file, const std::string& name,
+                                FuzzedDataProvider& input) const {
   const Made object = made(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
   if (!object) return;
-  const std::string& attribute = attributes_[input.ConsumeIntegralInRange<std::size_t>(0, attributes_.size() - 1)];
+  const std::string& attribute =
+      attributes_[input.ConsumeIntegralInRange<std::size_t>(0, attributes_.size() - 1)];
   H5Adelete(object.get(), attribute.c_str());
   const Made type = some_type(input);
   std::vector<hsize_t> extents;
   const Made space = some_space(input, extents);
   if (num_bytes(extents, type) > most_bytes) return;
-  made(H5Acreate2(object.get(), attribute.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose);
+  made(H5Acreate2(object.get(), attribute.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                  H5P_DEFAULT),
+       H5Aclose);
 }
 
 }  // namespace pptrain

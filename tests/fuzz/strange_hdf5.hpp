@@ -9,16 +9,18 @@
 
 namespace pptrain {
 
-/// The byte that values in another file consist of: whoever reads one of these has followed a link out
-/// of the file it was given.
+/// The byte that values in another file consist of: whoever reads one of these has followed a link
+/// out of the file it was given.
 constexpr unsigned char outside_byte = 0xa5;
 
-/// Changes an HDF5 file as its input says: types, shapes, links, layouts, chunks, filters and attributes by HDF5
-/// itself, then single bytes and its length.
+/// Changes an HDF5 file as its input says: types, shapes, links, layouts, chunks, filters and
+/// attributes by HDF5 itself, then single bytes and its length.
 class StrangeHdf5 {
  public:
-  /// `objects` and `attributes` are the names that readers ask for; `folder` gets the other files that links lead to.
-  StrangeHdf5(const FuzzFolder& folder, std::vector<std::string> objects, std::vector<std::string> attributes);
+  /// `objects` and `attributes` are the names that readers ask for; `folder` gets the other files
+  /// that links lead to.
+  StrangeHdf5(const FuzzFolder& folder, std::vector<std::string> objects,
+              std::vector<std::string> attributes);
 
   /// `latest`: written in HDF5's newest format.
   void change(const std::string& path, FuzzedDataProvider& input, bool latest) const;

@@ -8,12 +8,13 @@ using namespace pptrain;
 
 namespace {
 
-/// A tokenizer that was read has to encode any text, the same whether it remembers words or not, in chunks or not, and
-/// into tokens of its vocabulary that decode to UTF-8.
+/// A tokenizer that was read has to encode any text, the same whether it remembers words or not, in
+/// chunks or not, and into tokens of its vocabulary that decode to UTF-8.
 void check_encoding(const Tokenizer& tokenizer, std::string_view bytes) {
   const std::vector<std::uint32_t> tokens = tokenizer.encode(bytes);
   for (const std::uint32_t token : tokens)
-    PPTRAIN_ASSERT(token < tokenizer.vocabulary_size(), "token {} of {}", token, tokenizer.vocabulary_size());
+    PPTRAIN_ASSERT(token < tokenizer.vocabulary_size(), "token {} of {}", token,
+                   tokenizer.vocabulary_size());
   TextEncoder encoder(tokenizer);
   for (int i = 0; i < 2; ++i) {
     std::vector<std::uint32_t> again;
@@ -30,7 +31,8 @@ void check_encoding(const Tokenizer& tokenizer, std::string_view bytes) {
   }
 }
 
-/// A text so long that what takes a time quadratic in it, or makes it ever longer, is found by the fuzzer's limits.
+/// A text so long that what takes a time quadratic in it, or makes it ever longer, is found by the
+/// fuzzer's limits.
 void check_long_text(const Tokenizer& tokenizer, std::string_view part) {
   constexpr std::size_t wanted = 16'384;
   std::string text;

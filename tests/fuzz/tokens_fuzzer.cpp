@@ -33,8 +33,8 @@ void check_samples(const TokenDataset& data, const DatasetOptions& options, std:
   std::vector<std::uint32_t> targets(tokens.size());
   const auto check = [&] {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      PPTRAIN_ASSERT(tokens[i] < options.vocabulary_size && targets[i] < options.vocabulary_size, "{} and {} of {}",
-                     tokens[i], targets[i], options.vocabulary_size);
+      PPTRAIN_ASSERT(tokens[i] < options.vocabulary_size && targets[i] < options.vocabulary_size,
+                     "{} and {} of {}", tokens[i], targets[i], options.vocabulary_size);
       PPTRAIN_ASSERT(i == 0 || tokens[i] == targets[i - 1], "token {} is no target", i);
     }
   };
@@ -50,7 +50,8 @@ void check_samples(const TokenDataset& data, const DatasetOptions& options, std:
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const FuzzFolder folder;
-  static const std::vector<std::string> names = {folder.path("a.bin"), folder.path("b.txt"), folder.path("c.bin")};
+  static const std::vector<std::string> names = {folder.path("a.bin"), folder.path("b.txt"),
+                                                 folder.path("c.bin")};
   FuzzedDataProvider input(data, size);
   DatasetOptions options;
   options.vocabulary_size = input.ConsumeIntegralInRange<std::int64_t>(1, 2147483647);

@@ -18,7 +18,9 @@ struct Reference {
   std::function<double(double)> value, derivative;
 };
 
-double tanh_gate(double u) { return 0.5 * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (u + 0.044715 * u * u * u))); }
+double tanh_gate(double u) {
+  return 0.5 * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (u + 0.044715 * u * u * u)));
+}
 
 double gelu_tanh_derivative(double u) {
   const double c = std::sqrt(2.0 / M_PI), t = std::tanh(c * (u + 0.044715 * u * u * u));
@@ -30,12 +32,14 @@ double normal_density(double u) { return std::exp(-0.5 * u * u) / std::sqrt(2.0 
 double sigmoid(double u) { return 1.0 / (1.0 + std::exp(-u)); }
 
 const std::vector<Reference> references{
-    {Activation::gelu_tanh, "gelu_tanh", [](double u) { return u * tanh_gate(u); }, gelu_tanh_derivative},
+    {Activation::gelu_tanh, "gelu_tanh", [](double u) { return u * tanh_gate(u); },
+     gelu_tanh_derivative},
     {Activation::gelu, "gelu", [](double u) { return u * normal_cdf(u); },
      [](double u) { return normal_cdf(u) + u * normal_density(u); }},
     {Activation::silu, "silu", [](double u) { return u * sigmoid(u); },
      [](double u) { return sigmoid(u) * (1.0 + u * (1.0 - sigmoid(u))); }},
-    {Activation::relu, "relu", [](double u) { return u > 0 ? u : 0.0; }, [](double u) { return u > 0 ? 1.0 : 0.0; }}};
+    {Activation::relu, "relu", [](double u) { return u > 0 ? u : 0.0; },
+     [](double u) { return u > 0 ? 1.0 : 0.0; }}};
 
 /// A function of every element of some matrices of one size, as values.
 Values of_elements(const std::vector<const TestMatrix*>& arguments,
@@ -67,8 +71,9 @@ TEST_CASE("gelu of tanh and its derivative far from zero", "[kernels]") {
 
 TEST_CASE("gelu of erf, silu and relu far from zero", "[kernels]") {
   using Function = kernels::ValueWithDerivative (*)(float);
-  for (const Function f : {Function(kernels::gelu_erf_with_derivative), Function(kernels::silu_with_derivative),
-                           Function(kernels::relu_with_derivative)}) {
+  for (const Function f :
+       {Function(kernels::gelu_erf_with_derivative), Function(kernels::silu_with_derivative),
+        Function(kernels::relu_with_derivative)}) {
     for (const float u : {100.0f, 1e3f, 1e10f, 1e20f, 1e30f}) {
       REQUIRE(f(u).value == u);
       REQUIRE(std::abs(f(-u).value) < 1e-7f);
@@ -86,12 +91,15 @@ TEST_CASE("gelu of tanh keeps its relative precision where it vanishes", "[kerne
     const auto argument = static_cast<float>(u);
     const double exact = static_cast<double>(argument);
     const double w = std::sqrt(8.0 / M_PI) * (exact + 0.044715 * exact * exact * exact);
-    REQUIRE(kernels::gelu_with_derivative(argument).value == Approx(exact / (1.0 + std::exp(-w))).epsilon(5e-6));
+    REQUIRE(kernels::gelu_with_derivative(argument).value ==
+            Approx(exact / (1.0 + std::exp(-w))).epsilon(5e-6));
   }
 }
 
-TEST_CASE("the normal distribution is within two units in the last place of erf's, and relative where it vanishes",
-          "[kernels]") {
+TEST_CASE(
+    "the normal distribution is within two units in the last place of erf's, and relative where it "
+    "vanishes",
+    "[kernels]") {
   double upper = 0, lower = 0;
   for (double x = -12.5; x < 9.0; x += 0.000731) {
     const auto u = static_cast<float>(x);
@@ -110,11 +118,13 @@ TEST_CASE("silu keeps its relative precision where it vanishes", "[kernels]") {
   for (double u = -80.0; u < 0.0; u += 0.0171) {
     const auto argument = static_cast<float>(u);
     const double exact = static_cast<double>(argument);
-    REQUIRE(kernels::silu_with_derivative(argument).value == Approx(exact * sigmoid(exact)).epsilon(1e-6));
+    REQUIRE(kernels::silu_with_derivative(argument).value ==
+            Approx(exact * sigmoid(exact)).epsilon(1e-6));
   }
 }
 
-TEST_CASE("tanh keeps its relative precision near zero and its derivative far from it", "[kernels]") {
+TEST_CASE("tanh keeps its relative precision near zero and its derivative far from it",
+          "[kernels]") {
   for (double u = -12.0; u < 12.0; u += 0.00071) {
     const auto argument = static_cast<float>(u);
     const double exact = std::tanh(static_cast<double>(argument));
@@ -137,15 +147,16 @@ TEST_CASE("activations against double", "[kernels]") {
       for (const std::size_t columns : {1, 5, 64, 131}) {
         CAPTURE(reference.name, type_name(type), columns);
         const Activation f = reference.activation;
-        TestMatrix u(3, columns, type, 2), dout(3, columns, type, 3), out(3, columns, type, 1), du(3, columns, type),
-            again(3, columns, type);
+        TestMatrix u(3, columns, type, 2), dout(3, columns, type, 3), out(3, columns, type, 1),
+            du(3, columns, type), again(3, columns, type);
         u.randomise(1, 6.0);
         dout.randomise(2);
         host_kernels().activation_forward(f, u, out);
         host_kernels().activation_backward(f, u, dout, du, again);
-        const Values expected = of_elements({&u}, [&](const auto& at) { return reference.value(at[0]); });
-        const Values gradient =
-            of_elements({&u, &dout}, [&](const auto& at) { return at[1] * reference.derivative(at[0]); });
+        const Values expected =
+            of_elements({&u}, [&](const auto& at) { return reference.value(at[0]); });
+        const Values gradient = of_elements(
+            {&u, &dout}, [&](const auto& at) { return at[1] * reference.derivative(at[0]); });
         REQUIRE(largest_error(out.values(), expected) < 1e-6 + rounding(type));
         REQUIRE(largest_error(du.values(), gradient) < 1e-6 + rounding(type));
         REQUIRE(again.values() == out.values());
@@ -188,9 +199,12 @@ void check_gate(const Reference& reference, DType type, std::size_t columns) {
   TestMatrix again(3, columns, type);
   host_kernels().gate_forward(f, g.gate, g.up, g.out);
   host_kernels().gate_backward(f, g.gate, g.up, g.dout, g.dgate, g.dup, again);
-  const auto all = [&](const auto& result) { return of_elements({&g.gate, &g.up, &g.dout}, result); };
+  const auto all = [&](const auto& result) {
+    return of_elements({&g.gate, &g.up, &g.dout}, result);
+  };
   const Values out = all([&](const auto& at) { return reference.value(at[0]) * at[1]; });
-  const Values dgate = all([&](const auto& at) { return at[2] * at[1] * reference.derivative(at[0]); });
+  const Values dgate =
+      all([&](const auto& at) { return at[2] * at[1] * reference.derivative(at[0]); });
   const Values dup = all([&](const auto& at) { return at[2] * reference.value(at[0]); });
   REQUIRE(largest_error(g.out.values(), out) < 1e-6 + rounding(type));
   REQUIRE(largest_error(g.dgate.values(), dgate) < 2e-6 + rounding(type));
@@ -228,8 +242,11 @@ TEST_CASE("a NaN in any argument of a gate comes out of what depends on it", "[k
     g.up.set(1, 8, NAN);
     g.dout.set(2, 9, NAN);
     host_kernels().gate_backward(reference.activation, g.gate, g.up, g.dout, g.dgate, g.dup, g.out);
-    REQUIRE((std::isnan(g.dgate.get(0, 7)) && std::isnan(g.dup.get(0, 7)) && std::isnan(g.out.get(0, 7))));
-    REQUIRE((std::isnan(g.dgate.get(1, 8)) && std::isfinite(g.dup.get(1, 8)) && std::isnan(g.out.get(1, 8))));
-    REQUIRE((std::isnan(g.dgate.get(2, 9)) && std::isnan(g.dup.get(2, 9)) && std::isfinite(g.out.get(2, 9))));
+    REQUIRE((std::isnan(g.dgate.get(0, 7)) && std::isnan(g.dup.get(0, 7)) &&
+             std::isnan(g.out.get(0, 7))));
+    REQUIRE((std::isnan(g.dgate.get(1, 8)) && std::isfinite(g.dup.get(1, 8)) &&
+             std::isnan(g.out.get(1, 8))));
+    REQUIRE((std::isnan(g.dgate.get(2, 9)) && std::isnan(g.dup.get(2, 9)) &&
+             std::isfinite(g.out.get(2, 9))));
   }
 }

@@ -14,8 +14,8 @@ struct AttentionCase {
   std::size_t samples, length, heads, head_size;
   std::size_t group = 1, first = 0, window = 0;
   double scale_factor = 1.0;
-  /// Lengths of documents, over and over; a sample begins with the one that has its number. Empty: samples are not
-  /// divided.
+  /// Lengths of documents, over and over; a sample begins with the one that has its number. Empty:
+  /// samples are not divided.
   std::vector<std::size_t> documents = {};
   bool causal = true;
   double cap = 0.0;  ///< that scaled scores are held within; 0: none
@@ -76,7 +76,8 @@ class AttentionReference {
   Values out, log_sum, dqkv;
 
  private:
-  std::size_t place(std::size_t s, std::size_t t, std::size_t part, std::size_t h, std::size_t d) const {
+  std::size_t place(std::size_t s, std::size_t t, std::size_t part, std::size_t h,
+                    std::size_t d) const {
     const std::size_t head = part == 0 ? h : (case_.first + h) / case_.group;
     const std::size_t before = part == 0 ? 0 : case_.width() + (part - 1) * case_.key_width();
     return (s * case_.length + t) * case_.qkv_width() + before + head * case_.head_size + d;
@@ -90,12 +91,15 @@ class AttentionReference {
     const std::size_t size = case_.head_size, row = s * case_.length + i;
     const double scale = case_.scale_factor / std::sqrt(static_cast<double>(size));
     std::size_t begin = case_.window == 0 || i < case_.window ? 0 : i - case_.window + 1;
-    if (!document_begin_.empty()) begin = std::max(begin, static_cast<std::size_t>(document_begin_[row]));
+    if (!document_begin_.empty())
+      begin = std::max(begin, static_cast<std::size_t>(document_begin_[row]));
     const std::size_t end = case_.causal ? i + 1 : case_.length;
-    std::vector<double> p(end, 0.0), dp(end, 0.0), slope(end, scale);  // by which a score follows its product
+    std::vector<double> p(end, 0.0), dp(end, 0.0), slope(end, scale);  // by which a score follows
+                                                                       // its product
     double sum = 0, mixed = 0;
     for (std::size_t j = begin; j < end; ++j) {
-      for (std::size_t d = 0; d < size; ++d) p[j] += value(place(s, i, 0, h, d)) * value(place(s, j, 1, h, d)) * scale;
+      for (std::size_t d = 0; d < size; ++d)
+        p[j] += value(place(s, i, 0, h, d)) * value(place(s, j, 1, h, d)) * scale;
       if (case_.cap > 0.0) {
         const double part = std::tanh(p[j] / case_.cap);
         p[j] = case_.cap * part;

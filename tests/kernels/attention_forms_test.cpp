@@ -1,5 +1,5 @@
-// Attention to the rows of something else, to some of the keys, and with a bias by distance, against the whole matrix
-// of probabilities in double.
+// Attention to the rows of something else, to some of the keys, and with a bias by distance,
+// against the whole matrix of probabilities in double.
 #include "kernels/attention_form_case.hpp"
 #include "kernels/test_matrix.hpp"
 
@@ -29,7 +29,8 @@ struct Run {
         dv(c.key_rows(), c.key_width(), type),
         bias(c.heads, c.distances()),
         dbias(c.heads, c.distances()) {
-    q.randomise(1), k.randomise(2), v.randomise(3), dout.randomise(4), bias.randomise(5), dbias.randomise(6);
+    q.randomise(1), k.randomise(2), v.randomise(3), dout.randomise(4), bias.randomise(5),
+        dbias.randomise(6);
     arena.poison(true);
   }
   void run() {
@@ -39,7 +40,8 @@ struct Run {
   }
 };
 
-/// The same with the whole matrix of probabilities; gradients of the bias are added to what is there.
+/// The same with the whole matrix of probabilities; gradients of the bias are added to what is
+/// there.
 struct Whole {
   Values out, dq, dk, dv, dbias;
 
@@ -65,14 +67,17 @@ struct Whole {
     std::vector<double> p(end), dp(end);
     double sum = 0.0, mixed = 0.0;
     for (std::size_t j = 0; j < end; ++j) {
-      for (std::size_t d = 0; d < c.head_size; ++d) p[j] += run_.q.get(row, at + d) * run_.k.get(first + j, key_at + d);
-      p[j] = std::exp(c.scale * p[j] + (c.biased ? run_.bias.get(head, j + c.queries - 1 - i) : 0.0));
+      for (std::size_t d = 0; d < c.head_size; ++d)
+        p[j] += run_.q.get(row, at + d) * run_.k.get(first + j, key_at + d);
+      p[j] =
+          std::exp(c.scale * p[j] + (c.biased ? run_.bias.get(head, j + c.queries - 1 - i) : 0.0));
       sum += p[j];
     }
     for (std::size_t j = 0; j < end; ++j) {
       p[j] /= sum;
       for (std::size_t d = 0; d < c.head_size; ++d) {
-        const double value = run_.v.get(first + j, key_at + d), gradient = run_.dout.get(row, at + d);
+        const double value = run_.v.get(first + j, key_at + d),
+                     gradient = run_.dout.get(row, at + d);
         out[row * run_.c.width() + at + d] += p[j] * value;
         dv[(first + j) * run_.c.key_width() + key_at + d] += p[j] * gradient;
         dp[j] += gradient * value;
@@ -95,21 +100,26 @@ struct Whole {
 void check(const std::vector<Case>& cases) {
   for (const DType type : all_types) {
     for (const Case& c : cases) {
-      CAPTURE(type_name(type), c.samples, c.queries, c.keys, c.heads, c.head_size, c.causal, c.biased, c.seen, c.group);
+      CAPTURE(type_name(type), c.samples, c.queries, c.keys, c.heads, c.head_size, c.causal,
+              c.biased, c.seen, c.group);
       Run run(c, type), again(c, type);
       const Whole whole(run);
       run.run();
       again.run();
-      const double bound = static_cast<double>(c.group) * std::max(1.0, c.scale) * (5e-6 + 2 * rounding(type));
+      const double bound =
+          static_cast<double>(c.group) * std::max(1.0, c.scale) * (5e-6 + 2 * rounding(type));
       REQUIRE(largest_error(run.out.values(), whole.out) < 2e-6 + rounding(type));
       REQUIRE(largest_error(run.dq.values(), whole.dq) < bound);
       // A key's gradients are sums over the queries, of which it has a share.
-      const double of_keys = bound * std::max(1.0, static_cast<double>(c.queries) / static_cast<double>(c.keys));
+      const double of_keys =
+          bound * std::max(1.0, static_cast<double>(c.queries) / static_cast<double>(c.keys));
       REQUIRE(largest_error(run.dk.values(), whole.dk) < of_keys);
       REQUIRE(largest_error(run.dv.values(), whole.dv) < of_keys);
       // Sums over all queries, from `out` as it was rounded.
-      REQUIRE(largest_error(run.dbias.values(), whole.dbias) < static_cast<double>(c.rows()) * (1e-6 + rounding(type)));
-      REQUIRE((run.out.padding_is_untouched() && run.dq.padding_is_untouched() && run.dk.padding_is_untouched()));
+      REQUIRE(largest_error(run.dbias.values(), whole.dbias) <
+              static_cast<double>(c.rows()) * (1e-6 + rounding(type)));
+      REQUIRE((run.out.padding_is_untouched() && run.dq.padding_is_untouched() &&
+               run.dk.padding_is_untouched()));
       for (const auto part : {&Run::out, &Run::dq, &Run::dk, &Run::dv, &Run::dbias}) {
         REQUIRE((run.*part).bytes() == (again.*part).bytes());
       }
@@ -119,9 +129,15 @@ void check(const std::vector<Case>& cases) {
 
 }  // namespace
 
-TEST_CASE("attention to the rows of something else, against the whole matrices", "[kernels]") { check(crossed_forms); }
-TEST_CASE("attention with a bias by distance, against the whole matrices", "[kernels]") { check(biased_forms); }
-TEST_CASE("attention to some of the keys, against the whole matrices", "[kernels]") { check(partly_seen_forms); }
+TEST_CASE("attention to the rows of something else, against the whole matrices", "[kernels]") {
+  check(crossed_forms);
+}
+TEST_CASE("attention with a bias by distance, against the whole matrices", "[kernels]") {
+  check(biased_forms);
+}
+TEST_CASE("attention to some of the keys, against the whole matrices", "[kernels]") {
+  check(partly_seen_forms);
+}
 
 TEST_CASE("a bias of 0 changes no bit of attention whose scores are not scaled", "[kernels]") {
   const Case c = {2, 50, 50, 2, 16, true};

@@ -12,35 +12,42 @@ namespace {
 
 const std::vector<AttentionCase> cases{{2, 1, 2, 4},   {2, 7, 3, 5},    {1, 64, 2, 16},
                                        {2, 65, 1, 32}, {1, 130, 2, 24}, {1, 300, 1, 8}};
-/// Shared key heads, from the middle of a group on and up to one; head sizes that are and are not whole vectors.
+/// Shared key heads, from the middle of a group on and up to one; head sizes that are and are not
+/// whole vectors.
 const std::vector<AttentionCase> shared_cases{
-    {1, 50, 6, 16, 3},    {2, 33, 5, 24, 3, 2},          {1, 100, 4, 80, 4},          {2, 20, 4, 16, 4, 1},
-    {1, 49, 1, 24, 4, 3}, {2, 97, 3, 16, 1, 0, 0, 0.25}, {1, 70, 7, 20, 3, 1, 0, 3.0}};
+    {1, 50, 6, 16, 3},           {2, 33, 5, 24, 3, 2}, {1, 100, 4, 80, 4},
+    {2, 20, 4, 16, 4, 1},        {1, 49, 1, 24, 4, 3}, {2, 97, 3, 16, 1, 0, 0, 0.25},
+    {1, 70, 7, 20, 3, 1, 0, 3.0}};
 /// Windows of one position, of some, about the size of a tile, as long as the sequence and longer.
 const std::vector<AttentionCase> window_cases{
-    {1, 60, 2, 16, 1, 0, 1},    {2, 130, 2, 24, 1, 0, 7},   {1, 200, 5, 16, 3, 2, 48},   {1, 301, 3, 80, 3, 0, 49},
-    {1, 197, 2, 16, 2, 1, 100}, {1, 100, 4, 24, 4, 0, 100}, {1, 100, 1, 16, 1, 0, 1000}, {2, 145, 1, 32, 1, 0, 95}};
-/// Documents of one position, of odd lengths, of whole tiles and as long as the sample, within windows and of key heads
-/// that are shared.
+    {1, 60, 2, 16, 1, 0, 1},     {2, 130, 2, 24, 1, 0, 7},   {1, 200, 5, 16, 3, 2, 48},
+    {1, 301, 3, 80, 3, 0, 49},   {1, 197, 2, 16, 2, 1, 100}, {1, 100, 4, 24, 4, 0, 100},
+    {1, 100, 1, 16, 1, 0, 1000}, {2, 145, 1, 32, 1, 0, 95}};
+/// Documents of one position, of odd lengths, of whole tiles and as long as the sample, within
+/// windows and of key heads that are shared.
 const std::vector<AttentionCase> document_cases{
     {2, 130, 2, 24, 1, 0, 0, 1.0, {1, 7, 50, 3}},  {3, 97, 3, 16, 1, 0, 0, 0.25, {1}},
     {1, 100, 4, 80, 4, 0, 0, 1.0, {48, 48}},       {2, 33, 5, 24, 3, 2, 0, 1.0, {5, 12}},
     {1, 200, 5, 16, 3, 2, 48, 1.0, {49, 95, 5}},   {1, 301, 3, 80, 3, 0, 49, 1.0, {301}},
     {2, 145, 1, 32, 1, 0, 95, 1.0, {33, 64, 200}}, {2, 60, 2, 16, 1, 0, 1, 1.0, {7}},
     {1, 70, 7, 20, 3, 1, 6, 3.0, {17, 2, 31}}};
-/// Every position sees all: lengths that are and are not whole tiles and panels, key heads that are shared.
+/// Every position sees all: lengths that are and are not whole tiles and panels, key heads that are
+/// shared.
 const std::vector<AttentionCase> whole_cases{
     {2, 1, 2, 4, 1, 0, 0, 1.0, {}, false},   {2, 7, 3, 5, 1, 0, 0, 1.0, {}, false},
     {1, 48, 2, 16, 1, 0, 0, 1.0, {}, false}, {2, 65, 1, 32, 1, 0, 0, 1.0, {}, false},
     {1, 96, 1, 16, 1, 0, 0, 0.5, {}, false}, {1, 130, 2, 24, 1, 0, 0, 1.0, {}, false},
     {2, 97, 5, 20, 3, 2, 0, 1.0, {}, false}, {1, 197, 3, 64, 1, 0, 0, 0.25, {}, false}};
 
-/// Scores within a cap: far above it, about as large, and much smaller than it; with windows, documents, key heads that
-/// are shared, and every position seeing all.
+/// Scores within a cap: far above it, about as large, and much smaller than it; with windows,
+/// documents, key heads that are shared, and every position seeing all.
 const std::vector<AttentionCase> capped_cases{
-    {2, 7, 3, 5, 1, 0, 0, 1.0, {}, true, 0.5},       {1, 100, 4, 80, 4, 0, 0, 1.0, {}, true, 2.0},
-    {2, 97, 3, 16, 3, 0, 7, 1.0, {}, true, 50.0},    {2, 130, 2, 24, 1, 0, 0, 1.0, {1, 7, 50, 3}, true, 1.0},
-    {1, 197, 3, 64, 1, 0, 0, 0.25, {}, false, 0.25}, {1, 90, 1, 136, 1, 0, 17, 1.0, {33, 16, 90}, true, 1.5}};
+    {2, 7, 3, 5, 1, 0, 0, 1.0, {}, true, 0.5},
+    {1, 100, 4, 80, 4, 0, 0, 1.0, {}, true, 2.0},
+    {2, 97, 3, 16, 3, 0, 7, 1.0, {}, true, 50.0},
+    {2, 130, 2, 24, 1, 0, 0, 1.0, {1, 7, 50, 3}, true, 1.0},
+    {1, 197, 3, 64, 1, 0, 0, 0.25, {}, false, 0.25},
+    {1, 90, 1, 136, 1, 0, 17, 1.0, {33, 16, 90}, true, 1.5}};
 
 /// Buffers of one forward and backward pass. Everything written starts as NaN.
 struct Run {
@@ -67,16 +74,19 @@ struct Run {
     return form;
   }
   void forward() {
-    host_attention().forward(form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out, log_sum.f32(), arena);
+    host_attention().forward(form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out,
+                             log_sum.f32(), arena);
   }
   void backward() {
-    host_attention().backward(form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out, log_sum.f32(), dout,
-                              c.part(dqkv, 0), c.part(dqkv, 1), c.part(dqkv, 2), arena);
+    host_attention().backward(form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out,
+                              log_sum.f32(), dout, c.part(dqkv, 0), c.part(dqkv, 1),
+                              c.part(dqkv, 2), arena);
   }
 };
 
 void check(const AttentionCase& c, DType type) {
-  CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size, c.group, c.first, c.window, c.documents, c.cap);
+  CAPTURE(type_name(type), c.samples, c.length, c.heads, c.head_size, c.group, c.first, c.window,
+          c.documents, c.cap);
   Run run(c, type), again(c, type);
   const AttentionReference reference(c, run.qkv, run.dout);
   run.forward();
@@ -102,7 +112,8 @@ TEST_CASE("attention against the whole matrices in double", "[kernels]") {
   }
 }
 
-TEST_CASE("attention of query heads that share key heads, against the whole matrices", "[kernels]") {
+TEST_CASE("attention of query heads that share key heads, against the whole matrices",
+          "[kernels]") {
   for (const DType type : all_types) {
     for (const AttentionCase& c : shared_cases) check(c, type);
   }
@@ -133,7 +144,8 @@ TEST_CASE("attention whose scores are held within a cap, against the whole matri
 }
 
 TEST_CASE("a document as long as the sample gives the bits of no document", "[kernels]") {
-  Run without({2, 150, 3, 16, 3}, DType::f32), with({2, 150, 3, 16, 3, 0, 0, 1.0, {150}}, DType::f32);
+  Run without({2, 150, 3, 16, 3}, DType::f32),
+      with({2, 150, 3, 16, 3, 0, 0, 1.0, {150}}, DType::f32);
   for (Run* run : {&without, &with}) {
     run->forward();
     run->backward();
@@ -152,8 +164,10 @@ TEST_CASE("what is in a document changes nothing in another", "[kernels]") {
   }
   for (std::size_t t = 0; t < 160; ++t) {
     if (t >= 53 && t < 84) continue;
-    for (std::size_t column = 0; column < 16; ++column) REQUIRE(changed.out.get(t, column) == run.out.get(t, column));
-    for (std::size_t column = 0; column < 48; ++column) REQUIRE(changed.dqkv.get(t, column) == run.dqkv.get(t, column));
+    for (std::size_t column = 0; column < 16; ++column)
+      REQUIRE(changed.out.get(t, column) == run.out.get(t, column));
+    for (std::size_t column = 0; column < 48; ++column)
+      REQUIRE(changed.dqkv.get(t, column) == run.dqkv.get(t, column));
   }
   REQUIRE(changed.out.get(60, 0) != run.out.get(60, 0));
 }
@@ -168,14 +182,16 @@ TEST_CASE("a window as long as the sequence gives the bits of no window", "[kern
   REQUIRE(with.dqkv.bytes() == without.dqkv.bytes());
 }
 
-TEST_CASE("what lies before its window does not reach a query, not even when it is NaN", "[kernels]") {
+TEST_CASE("what lies before its window does not reach a query, not even when it is NaN",
+          "[kernels]") {
   Run run({1, 160, 1, 16, 1, 0, 20}, DType::f32), changed({1, 160, 1, 16, 1, 0, 20}, DType::f32);
   for (std::size_t c = 0; c < 48; ++c) changed.qkv.set(60, c, NAN);
   run.forward();
   changed.forward();
   run.backward();
   changed.backward();
-  // Six queries are multiplied together: the five behind those that see row 60 meet its values with a weight of 0.
+  // Six queries are multiplied together: the five behind those that see row 60 meet its values with
+  // a weight of 0.
   for (std::size_t t = 0; t < 160; ++t) {
     if (t >= 60 && t < 80) REQUIRE(std::isnan(changed.out.get(t, 0)));
     if (t < 55 || t >= 85) REQUIRE(changed.out.get(t, 0) == run.out.get(t, 0));
@@ -192,7 +208,8 @@ TEST_CASE("a window's scores take memory of the window, not of the sequence", "[
   REQUIRE(run.arena.peak_bytes() + 2 * 48 * 1800 * sizeof(float) < whole.arena.peak_bytes());
 }
 
-TEST_CASE("attention is causal: what comes later changes nothing, not even when it is NaN", "[kernels]") {
+TEST_CASE("attention is causal: what comes later changes nothing, not even when it is NaN",
+          "[kernels]") {
   Run run({1, 100, 1, 16}, DType::f32), changed({1, 100, 1, 16}, DType::f32);
   for (std::size_t c = 0; c < 48; ++c) changed.qkv.set(90, c, 1e3);
   run.forward();
@@ -210,7 +227,8 @@ TEST_CASE("attention keeps less than the matrix of probabilities", "[kernels]") 
   REQUIRE(run.arena.peak_bytes() < 1024 * 1024 * sizeof(float) / 4);
 }
 
-TEST_CASE("large scores do not overflow, and a NaN is seen by the queries that see its key", "[kernels]") {
+TEST_CASE("large scores do not overflow, and a NaN is seen by the queries that see its key",
+          "[kernels]") {
   Run run({1, 20, 1, 8}, DType::f32);
   run.qkv.randomise(1, 100.0);
   run.forward();

@@ -30,8 +30,8 @@ struct Reference {
   double loss = 0;
   Values gradient;
 
-  Reference(const TestMatrix& given, const std::vector<std::int32_t>& targets, double scale, const LossForm& form,
-            double cap = 0.0) {
+  Reference(const TestMatrix& given, const std::vector<std::int32_t>& targets, double scale,
+            const LossForm& form, double cap = 0.0) {
     const std::size_t columns = given.matrix().columns;
     const CappedLogits logits{given, cap};
     for (std::size_t r = 0; r < targets.size(); ++r) {
@@ -41,10 +41,12 @@ struct Reference {
       const double logz = std::log(sum) + largest;
       loss += logz + form.z_loss * logz * logz;
       for (std::size_t c = 0; c < columns; ++c) {
-        const double own = c == static_cast<std::size_t>(targets[r]) ? 1.0 - form.label_smoothing : 0.0;
+        const double own =
+            c == static_cast<std::size_t>(targets[r]) ? 1.0 - form.label_smoothing : 0.0;
         const double target = own + form.label_smoothing / static_cast<double>(columns);
         loss -= target * logits.get(r, c);
-        const double p = std::exp(logits.get(r, c) - largest) / sum * (1.0 + 2.0 * form.z_loss * logz);
+        const double p =
+            std::exp(logits.get(r, c) - largest) / sum * (1.0 + 2.0 * form.z_loss * logz);
         gradient.push_back((p - target) * scale * logits.slope(r, c));
       }
     }
@@ -53,10 +55,14 @@ struct Reference {
 
 /// The three parts over vocabulary shards [bounds[i], bounds[i + 1]), reduced as ranks would.
 double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& targets,
-                  const std::vector<std::size_t>& bounds, float scale, const LossForm& form = {}, float cap = 0.0F) {
+                  const std::vector<std::size_t>& bounds, float scale, const LossForm& form = {},
+                  float cap = 0.0F) {
   const std::size_t rows = targets.size();
-  std::vector<float> largest(rows, -INFINITY), sum(rows, 0.0f), target(rows, 0.0f), of_shard(rows), logit(rows);
-  const auto shard = [&](std::size_t i) { return logits.matrix().columns_from(bounds[i], bounds[i + 1] - bounds[i]); };
+  std::vector<float> largest(rows, -INFINITY), sum(rows, 0.0f), target(rows, 0.0f), of_shard(rows),
+      logit(rows);
+  const auto shard = [&](std::size_t i) {
+    return logits.matrix().columns_from(bounds[i], bounds[i + 1] - bounds[i]);
+  };
   const auto of = [&](std::size_t i) {
     return form.targets(targets.data(), static_cast<std::int64_t>(bounds[i]),
                         static_cast<std::int64_t>(logits.matrix().columns));
@@ -66,7 +72,8 @@ double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& tar
     for (std::size_t r = 0; r < rows; ++r) largest[r] = std::max(largest[r], of_shard[r]);
   }
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
-    host_kernels().cross_entropy_sum(shard(i), of(i), largest.data(), of_shard.data(), logit.data());
+    host_kernels().cross_entropy_sum(shard(i), of(i), largest.data(), of_shard.data(),
+                                     logit.data());
     host_kernels().add(of_shard.data(), sum.data(), rows);
     host_kernels().add(logit.data(), target.data(), rows);
   }
@@ -75,26 +82,29 @@ double run_shards(const TestMatrix& logits, const std::vector<std::int32_t>& tar
                                           {scale, static_cast<float>(form.z_loss), cap});
   }
   double loss = 0;
-  host_kernels().cross_entropy_loss(largest.data(), sum.data(), target.data(), rows, &loss, form.z_loss);
+  host_kernels().cross_entropy_loss(largest.data(), sum.data(), target.data(), rows, &loss,
+                                    form.z_loss);
   return loss;
 }
 
-/// How far the sum of the losses may be off. A smoothed target logit is rounded to fp32 as a product, as the sum of all
-/// logits, and as the sum of both; logits are at most 210 here.
+/// How far the sum of the losses may be off. A smoothed target logit is rounded to fp32 as a
+/// product, as the sum of all logits, and as the sum of both; logits are at most 210 here.
 double loss_margin(std::size_t rows, const LossForm& form) {
   constexpr double largest = 210.0;
-  return 1e-5 + (form.label_smoothing > 0.0 ? 3.0 * static_cast<double>(rows) * largest * 0x1p-24 : 0.0);
+  return 1e-5 +
+         (form.label_smoothing > 0.0 ? 3.0 * static_cast<double>(rows) * largest * 0x1p-24 : 0.0);
 }
 
 std::vector<std::int32_t> some_targets(std::size_t rows, std::size_t columns) {
   std::vector<std::int32_t> targets;
-  for (std::size_t r = 0; r < rows; ++r) targets.push_back(static_cast<std::int32_t>(r * 7919 % columns));
+  for (std::size_t r = 0; r < rows; ++r)
+    targets.push_back(static_cast<std::int32_t>(r * 7919 % columns));
   targets.back() = static_cast<std::int32_t>(columns - 1);
   return targets;
 }
 
-void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::size_t>& bounds, DType type,
-                  const LossForm& form = {}) {
+void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::size_t>& bounds,
+                  DType type, const LossForm& form = {}) {
   CAPTURE(rows, columns, bounds.size(), type_name(type), form.z_loss, form.label_smoothing);
   TestMatrix logits(rows, columns, type, 3), again(rows, columns, type, 3);
   logits.randomise(1, 10.0, 200.0);  // without subtraction of the maximum exp would overflow
@@ -103,9 +113,11 @@ void check_shards(std::size_t rows, std::size_t columns, const std::vector<std::
   const Reference reference(logits, targets, 0.125, form);
   const double loss = run_shards(logits, targets, bounds, 0.125f, form);
   REQUIRE(loss == Approx(reference.loss).epsilon(1e-6).margin(loss_margin(rows, form)));
-  // Relative to itself beyond the error of f32, so that a probability near 1 keeps its difference to 1.
+  // Relative to itself beyond the error of f32, so that a probability near 1 keeps its difference
+  // to 1.
   const double floor = type == DType::f32 ? 0.125 : 1e-4;
-  REQUIRE(largest_error(logits.values(), reference.gradient, floor) < (type == DType::f32 ? 1e-6 : 6e-3));
+  REQUIRE(largest_error(logits.values(), reference.gradient, floor) <
+          (type == DType::f32 ? 1e-6 : 6e-3));
   REQUIRE(logits.padding_is_untouched());
   REQUIRE(run_shards(again, targets, bounds, 0.125f, form) == loss);
   REQUIRE(again.bytes() == logits.bytes());

@@ -30,7 +30,8 @@ TEST_CASE("denormal results and operands are zero where the host computes", "[ke
   // By the library that multiplies matrices, small and large.
   for (const std::size_t n : {std::size_t{4}, std::size_t{256}}) {
     std::vector<float> a(n * n, tiny), b(n * n, tiny), c(n * n, 1.0F);
-    host.gemm.multiply(Transpose::no, {a.data(), n, n}, Transpose::no, {b.data(), n, n}, {c.data(), n, n}, {});
+    host.gemm.multiply(Transpose::no, {a.data(), n, n}, Transpose::no, {b.data(), n, n},
+                       {c.data(), n, n}, {});
     CHECK(std::all_of(c.begin(), c.end(), [](float value) { return value == 0.0F; }));
   }
 }

@@ -12,7 +12,8 @@ using namespace pptrain::test;
 
 namespace {
 
-const std::vector<std::size_t> odd_sizes{1, 2, 3, 7, 8, 9, 31, 64, 100, 257, 4095, 4096, 4097, 10007};
+const std::vector<std::size_t> odd_sizes{1,  2,   3,   7,    8,    9,    31,
+                                         64, 100, 257, 4095, 4096, 4097, 10007};
 
 }  // namespace
 
@@ -60,7 +61,8 @@ TEST_CASE("add, scale and fill_zero touch exactly their elements", "[kernels]") 
   }
 }
 
-TEST_CASE("dropout drops the same elements of a stream, whatever part of it a tensor is", "[kernels]") {
+TEST_CASE("dropout drops the same elements of a stream, whatever part of it a tensor is",
+          "[kernels]") {
   constexpr std::size_t size = 100000;
   const DropoutMask mask = {3, 99, 0, 0.25};
   std::vector<float> whole(size, 3.0f);
@@ -77,7 +79,8 @@ TEST_CASE("dropout drops the same elements of a stream, whatever part of it a te
       TestMatrix part(1, n, DType::f32, 9);
       std::fill_n(part.f32(), n, 3.0f);
       host_kernels().dropout(part.f32(), n, {mask.seed, mask.stream, first, mask.rate});
-      REQUIRE(std::equal(part.f32(), part.f32() + n, whole.begin() + static_cast<std::ptrdiff_t>(first)));
+      REQUIRE(std::equal(part.f32(), part.f32() + n,
+                         whole.begin() + static_cast<std::ptrdiff_t>(first)));
       REQUIRE(part.padding_is_untouched());
     }
   }
@@ -140,13 +143,15 @@ TEST_CASE("residual addition", "[kernels]") {
   host_kernels().residual_add(x, y, bias.f32(), out);
   Values expected;
   for (std::size_t r = 0; r < 4; ++r) {
-    for (std::size_t c = 0; c < 33; ++c) expected.push_back(x.get(r, c) + y.get(r, c) + bias.get(0, c));
+    for (std::size_t c = 0; c < 33; ++c)
+      expected.push_back(x.get(r, c) + y.get(r, c) + bias.get(0, c));
   }
   REQUIRE(largest_error(out.values(), expected) < 2e-7);
   REQUIRE(out.padding_is_untouched());
   host_kernels().residual_add(x, y, nullptr, out);
   for (std::size_t r = 0; r < 4; ++r) {
-    for (std::size_t c = 0; c < 33; ++c) REQUIRE(out.get(r, c) == static_cast<float>(x.get(r, c) + y.get(r, c)));
+    for (std::size_t c = 0; c < 33; ++c)
+      REQUIRE(out.get(r, c) == static_cast<float>(x.get(r, c) + y.get(r, c)));
   }
 }
 
@@ -155,7 +160,8 @@ TEST_CASE("column sums add to what is there", "[kernels]") {
     for (const std::size_t rows : {1, 7, 8, 65}) {
       for (const std::size_t columns : {1, 30, 512, 1030}) {
         CAPTURE(type_name(type), rows, columns);
-        TestMatrix d(rows, columns, type, 4), gradient(1, columns, DType::f32, 8), again(1, columns, DType::f32, 8);
+        TestMatrix d(rows, columns, type, 4), gradient(1, columns, DType::f32, 8),
+            again(1, columns, DType::f32, 8);
         d.randomise(1);
         gradient.randomise(2);
         again.randomise(2);

@@ -22,14 +22,15 @@ TEST_CASE("embedding over shards of the vocabulary sums to the whole", "[kernels
     places.randomise(2);
     Values expected, sum(rows * columns, 0.0);
     for (std::size_t r = 0; r < rows; ++r) {
-      for (std::size_t c = 0; c < columns; ++c) expected.push_back(words.get(tokens[r], c) + places.get(r % length, c));
+      for (std::size_t c = 0; c < columns; ++c)
+        expected.push_back(words.get(tokens[r], c) + places.get(r % length, c));
     }
     const std::vector<std::size_t> bounds{0, 4, 5, vocabulary};
     for (std::size_t i = 0; i < 3; ++i) {
       TestMatrix x(rows, columns, DType::f32, 3);
-      host_kernels().embedding_forward(tokens.data(), length,
-                                       words.matrix().rows_from(bounds[i], bounds[i + 1] - bounds[i]),
-                                       static_cast<std::int64_t>(bounds[i]), places, i == 1, x);
+      host_kernels().embedding_forward(
+          tokens.data(), length, words.matrix().rows_from(bounds[i], bounds[i + 1] - bounds[i]),
+          static_cast<std::int64_t>(bounds[i]), places, i == 1, x);
       const Values part = x.values();
       for (std::size_t e = 0; e < part.size(); ++e) sum[e] += part[e];
       REQUIRE(x.padding_is_untouched());
@@ -41,7 +42,8 @@ TEST_CASE("embedding over shards of the vocabulary sums to the whole", "[kernels
 TEST_CASE("embedding gradients add up over equal tokens and over samples", "[kernels]") {
   for (const std::size_t columns : {1, 33, 1500}) {
     CAPTURE(columns);
-    TestMatrix dx(rows, columns, DType::f32, 1), dwords(vocabulary, columns), dplaces(length, columns);
+    TestMatrix dx(rows, columns, DType::f32, 1), dwords(vocabulary, columns),
+        dplaces(length, columns);
     dx.randomise(1);
     dwords.randomise(2);
     dplaces.randomise(3);
@@ -52,8 +54,8 @@ TEST_CASE("embedding gradients add up over equal tokens and over samples", "[ker
         expected_places[r % length * columns + c] += dx.get(r, c);
       }
     }
-    host_kernels().embedding_backward(tokens.data(), length, dx, 4, dwords.matrix().rows_from(4, vocabulary - 4),
-                                      dplaces);
+    host_kernels().embedding_backward(tokens.data(), length, dx, 4,
+                                      dwords.matrix().rows_from(4, vocabulary - 4), dplaces);
     REQUIRE(largest_error(dwords.values(), expected_words) < 5e-7);
     REQUIRE(largest_error(dplaces.values(), expected_places) < 5e-7);
   }

@@ -82,23 +82,27 @@ TEST_CASE("dispatched rows lie expert by expert, each of these in the order of t
   CHECK(back == std::vector<float>{2, 20, 4, 40, 6, 60});
 }
 
-TEST_CASE("a member has the rows of its own experts, and a row that goes to none of them adds nothing") {
+TEST_CASE(
+    "a member has the rows of its own experts, and a row that goes to none of them adds nothing") {
   // Rows go to (2, 0), (0, 1), (2, 1), (3, 0).
-  std::vector<float> choice = {0.6F, 0.4F, 2, 0, 0.7F, 0.3F, 0, 1, 0.9F, 0.1F, 2, 1, 0.8F, 0.2F, 3, 0};
+  std::vector<float> choice = {0.6F, 0.4F, 2, 0, 0.7F, 0.3F, 0, 1,
+                               0.9F, 0.1F, 2, 1, 0.8F, 0.2F, 3, 0};
   std::vector<float> x = {1, 10, 2, 20, 3, 30, 4, 40}, whole(16), sum(8, 0.0F);
   const Order all(matrix(choice, 4), {0, 4});
   host_experts().dispatch(all.places(), matrix(x, 2), matrix(whole, 2));
   for (const Interval& own : {Interval{0, 1}, {1, 3}, {3, 4}}) {
     const Order order(matrix(choice, 4), own);
     const std::int64_t first = own.begin, last = own.end - 1;
-    REQUIRE(order.order.num_dispatched() == all.order.begin(last) + all.order.count(last) - all.order.begin(first));
+    REQUIRE(order.order.num_dispatched() ==
+            all.order.begin(last) + all.order.count(last) - all.order.begin(first));
     std::vector<float> rows(2 * order.order.num_dispatched()), back(8, -1.0F);
     host_experts().dispatch(order.places(), matrix(x, 2), matrix(rows, 2));
-    CHECK(
-        std::equal(rows.begin(), rows.end(), whole.begin() + static_cast<std::ptrdiff_t>(2 * all.order.begin(first))));
+    CHECK(std::equal(rows.begin(), rows.end(),
+                     whole.begin() + static_cast<std::ptrdiff_t>(2 * all.order.begin(first))));
     const std::vector<float> weights = order.weights(matrix(choice, 4));
     CHECK(std::equal(weights.begin(), weights.end(),
-                     all.weights(matrix(choice, 4)).begin() + static_cast<std::ptrdiff_t>(all.order.begin(first))));
+                     all.weights(matrix(choice, 4)).begin() +
+                         static_cast<std::ptrdiff_t>(all.order.begin(first))));
     host_experts().combine(order.places(), matrix(rows, 2), matrix(back, 2));
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += back[i];
   }
@@ -114,12 +118,15 @@ TEST_CASE("what becomes of a row does not depend on the rows beside it") {
   for (std::size_t row = 0; row < rows; ++row) {
     const auto first = logits.begin() + static_cast<std::ptrdiff_t>(row * experts);
     const std::vector<float> alone = choice_of({first, first + experts}, chosen, false);
-    CHECK(std::equal(alone.begin(), alone.end(), together.begin() + static_cast<std::ptrdiff_t>(row * 2 * chosen)));
+    CHECK(std::equal(alone.begin(), alone.end(),
+                     together.begin() + static_cast<std::ptrdiff_t>(row * 2 * chosen)));
   }
 }
 
-TEST_CASE("a full expert takes first choices before second ones and earlier rows before later ones") {
-  // Two samples of three rows, two choices each of four experts, of which each takes two rows of a sample.
+TEST_CASE(
+    "a full expert takes first choices before second ones and earlier rows before later ones") {
+  // Two samples of three rows, two choices each of four experts, of which each takes two rows of a
+  // sample.
   std::vector<float> choice = {.6F, .4F, 0, 1, .6F, .4F, 0, 1, .7F, .3F, 1, 0,
                                .6F, .4F, 2, 0, .6F, .4F, 2, 0, .8F, .2F, 2, 0};
   host_experts().limit(4, 3, 2, matrix(choice, 4));
@@ -127,15 +134,17 @@ TEST_CASE("a full expert takes first choices before second ones and earlier rows
   for (std::size_t i = 0; i < choice.size(); ++i) {
     if (i % 4 > 1) numbers.push_back(choice[i]);
   }
-  // Expert 1 has a first choice of row 2 before second ones of rows 0 and 1; 0 is full when row 2 would have it second.
+  // Expert 1 has a first choice of row 2 before second ones of rows 0 and 1; 0 is full when row 2
+  // would have it second.
   CHECK(numbers == std::vector<float>{0, 1, 0, 5, 1, 4, 2, 0, 2, 0, 6, 4});
   CHECK((choice[0] == .6F && choice[5] == .4F && choice[20] == .8F));  // weights stay
   const Order order(matrix(choice, 4), {0, 4});
-  CHECK((order.order.num_dispatched() == 8 && order.order.count(0) == 4 && order.order.count(1) == 2 &&
-         order.order.count(2) == 2));
+  CHECK((order.order.num_dispatched() == 8 && order.order.count(0) == 4 &&
+         order.order.count(1) == 2 && order.order.count(2) == 2));
   CHECK(order.places().data[5 * 2] < 0);
   Arena arena;
-  CHECK(count_rows(host_experts(), matrix(choice, 4), {0, 4}, arena) == std::vector<std::int32_t>{4, 2, 2, 0});
+  CHECK(count_rows(host_experts(), matrix(choice, 4), {0, 4}, arena) ==
+        std::vector<std::int32_t>{4, 2, 2, 0});
   std::vector<float> logits(24, 0.0F);
   const std::vector<double> sums = sums_of(matrix(logits, 4), matrix(choice, 4));
   CHECK((sums[0] == 6 && sums[1] == 3 && sums[2] == 3));  // who wanted them

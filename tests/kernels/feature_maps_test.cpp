@@ -1,4 +1,5 @@
-// Convolutions by oneDNN against those by products, and the statistics of feature maps against double.
+// Convolutions by oneDNN against those by products, and the statistics of feature maps against
+// double.
 #include "kernels/feature_maps.hpp"
 
 #include <cmath>
@@ -24,18 +25,22 @@ std::vector<float> numbers(const std::string& name, std::int64_t n, float shift 
 }
 
 Matrix as_map(std::vector<float>& values, std::int64_t channels) {
-  return {values.data(), values.size() / static_cast<std::size_t>(channels), static_cast<std::size_t>(channels)};
+  return {values.data(), values.size() / static_cast<std::size_t>(channels),
+          static_cast<std::size_t>(channels)};
 }
 
 /// Whether what is multiplied are numbers of bf16 from the outset.
 enum class Rounded { no, yes };
 
 /// What the three passes of a convolution give.
-std::vector<std::vector<float>> passes(Convolutions& by, const ConvolutionForm& form, std::int64_t samples, bool bias,
+std::vector<std::vector<float>> passes(Convolutions& by, const ConvolutionForm& form,
+                                       std::int64_t samples, bool bias,
                                        Rounded rounded = Rounded::no) {
   const Window& w = form.window;
-  std::vector<float> x = numbers("x", samples * w.pixels() * form.channels), weight = numbers("w", form.weights());
-  std::vector<float> dy = numbers("dy", samples * w.out_pixels() * form.out), offset = numbers("b", form.out);
+  std::vector<float> x = numbers("x", samples * w.pixels() * form.channels),
+                     weight = numbers("w", form.weights());
+  std::vector<float> dy = numbers("dy", samples * w.out_pixels() * form.out),
+                     offset = numbers("b", form.out);
   if (rounded == Rounded::yes) {
     for (std::vector<float>* factor : {&x, &weight, &dy}) {
       for (float& value : *factor) value = BFloat16(value);
@@ -44,9 +49,11 @@ std::vector<std::vector<float>> passes(Convolutions& by, const ConvolutionForm& 
   std::vector<float> y(dy.size()), dx(x.size()), dweight(weight.size(), 7.0F);
   const auto rows = static_cast<std::size_t>(form.out), columns = weight.size() / rows;
   std::vector<BFloat16> narrow(weight.begin(), weight.end());
-  const Matrix factor = form.factors == DType::bf16 ? Matrix(narrow.data(), rows, columns, DType::bf16)
-                                                    : Matrix(weight.data(), rows, columns);
-  by.forward(form, as_map(x, form.channels), factor, bias ? offset.data() : nullptr, as_map(y, form.out));
+  const Matrix factor = form.factors == DType::bf16
+                            ? Matrix(narrow.data(), rows, columns, DType::bf16)
+                            : Matrix(weight.data(), rows, columns);
+  by.forward(form, as_map(x, form.channels), factor, bias ? offset.data() : nullptr,
+             as_map(y, form.out));
   by.backward_input(form, as_map(dy, form.out), factor, as_map(dx, form.channels));
   by.backward_weight(form, as_map(x, form.channels), as_map(dy, form.out), dweight.data());
   return {y, dx, dweight};
@@ -68,10 +75,12 @@ TEST_CASE("maps are enlarged as torch does it") {
   // torch 2.15: interpolate(scale_factor=2, mode="bicubic") of 2 x 3 pixels.
   std::vector<float> x = {1.0F, 2.0F, -1.0F, 3.0F, 5.0F, 0.5F}, y(24);
   host_feature_maps().enlarge(EnlargeKind::bicubic, {2, 3}, as_map(x, 1), as_map(y, 1));
-  check_close(y, {0.6947174F, 1.091637F,   1.780647F,  1.134094F,  -0.4829102F, -1.457924F, 1.323761F, 1.848434F,
-                  2.754044F,  2.052368F,   0.1396484F, -1.012405F, 2.359833F,   3.094925F,  4.357285F, 3.564819F,
-                  1.165039F,  -0.2786102F, 2.988876F,  3.851723F,  5.330681F,   4.483093F,  1.787598F, 0.1669083F});
-  // PixelShuffle(2) of two pixels of eight channels, (row, column, channel) here and (channel, row, column) there.
+  check_close(y, {0.6947174F, 1.091637F, 1.780647F, 1.134094F, -0.4829102F, -1.457924F,
+                  1.323761F,  1.848434F, 2.754044F, 2.052368F, 0.1396484F,  -1.012405F,
+                  2.359833F,  3.094925F, 4.357285F, 3.564819F, 1.165039F,   -0.2786102F,
+                  2.988876F,  3.851723F, 5.330681F, 4.483093F, 1.787598F,   0.1669083F});
+  // PixelShuffle(2) of two pixels of eight channels, (row, column, channel) here and (channel, row,
+  // column) there.
   std::vector<float> pixels(16), shuffled(16);
   for (std::size_t c = 0; c < 8; ++c) {
     for (std::size_t p = 0; p < 2; ++p) pixels[p * 8 + c] = static_cast<float>(2 * c + p);
@@ -94,7 +103,8 @@ TEST_CASE("convolutions of the library and of the host are those by products") {
   const std::unique_ptr<Convolutions> library = kernels::make_onednn_convolutions();
   for (const ConvolutionForm& form : forms) {
     for (const bool bias : {false, true}) {
-      INFO(form.window.height << " x " << form.window.width << ", " << form.channels << " to " << form.out);
+      INFO(form.window.height << " x " << form.window.width << ", " << form.channels << " to "
+                              << form.out);
       const auto expected = passes(*plain, form, 3, bias);
       for (Convolutions* by : {&host_feature_maps().convolutions(), library.get()}) {
         if (by == nullptr) continue;
@@ -120,7 +130,8 @@ TEST_CASE("convolutions in bf16 are those of rounded factors, summed in fp32") {
   const std::unique_ptr<Convolutions> plain = kernels::make_patch_convolutions();
   const std::unique_ptr<Convolutions> library = kernels::make_onednn_convolutions();
   for (ConvolutionForm form : forms) {
-    INFO(form.window.height << " x " << form.window.width << ", " << form.channels << " to " << form.out);
+    INFO(form.window.height << " x " << form.window.width << ", " << form.channels << " to "
+                            << form.out);
     const auto expected = passes(*plain, form, 3, true, Rounded::yes);
     form.factors = DType::bf16;
     for (Convolutions* by : {&host, plain.get(), library.get()}) {
@@ -132,7 +143,8 @@ TEST_CASE("convolutions in bf16 are those of rounded factors, summed in fp32") {
   }
 }
 
-TEST_CASE("the largest pixel under a window is the first of equal ones, and a NaN where there is one") {
+TEST_CASE(
+    "the largest pixel under a window is the first of equal ones, and a NaN where there is one") {
   const Window window = {2, 2, 2, 2, 1, 1};
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::vector<float> x = {1.0F, 1.0F, nan, 1.0F}, y(9), dx(4);
@@ -158,7 +170,8 @@ TEST_CASE("moments of parts join to those of the whole, far from zero too") {
   std::size_t first = 0;
   for (std::size_t d = 0; d < parts.size(); ++d) {
     const auto count = static_cast<std::size_t>(parts[d]);
-    host_feature_maps().batch_moments(all.rows_from(first, count), moments.data() + 2 * channels * d);
+    host_feature_maps().batch_moments(all.rows_from(first, count),
+                                      moments.data() + 2 * channels * d);
     first += count;
   }
   host_feature_maps().join_moments(moments.data(), parts, channels, mean.data(), variance.data());

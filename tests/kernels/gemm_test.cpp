@@ -26,7 +26,8 @@ struct Product {
   TestMatrix a, b, c, bias;
   GemmOptions options;
 
-  Product(Shape s, Transpose transpose_a, Transpose transpose_b, DType a_type, DType b_type, DType c_type, Use use)
+  Product(Shape s, Transpose transpose_a, Transpose transpose_b, DType a_type, DType b_type,
+          DType c_type, Use use)
       : ta(transpose_a),
         tb(transpose_b),
         a(ta == Transpose::yes ? s.k : s.m, ta == Transpose::yes ? s.m : s.k, a_type, 3),
@@ -49,8 +50,8 @@ struct Product {
         double sum = options.accumulate ? c.get(i, j) : 0.0;
         if (options.bias != nullptr) sum += bias.get(0, j);
         for (std::size_t l = 0; l < k; ++l) {
-          sum +=
-              (ta == Transpose::yes ? a.get(l, i) : a.get(i, l)) * (tb == Transpose::yes ? b.get(j, l) : b.get(l, j));
+          sum += (ta == Transpose::yes ? a.get(l, i) : a.get(i, l)) *
+                 (tb == Transpose::yes ? b.get(j, l) : b.get(l, j));
         }
         result.push_back(sum);
       }
@@ -80,7 +81,8 @@ void for_each_transposition(const F& f) {
   }
 }
 
-void check_product(Gemm& gemm, Shape s, Transpose ta, Transpose tb, DType a, DType b, DType c, Use use) {
+void check_product(Gemm& gemm, Shape s, Transpose ta, Transpose tb, DType a, DType b, DType c,
+                   Use use) {
   CAPTURE(s.m, s.n, s.k, type_name(a), type_name(b), type_name(c));
   Product product(s, ta, tb, a, b, c, use), again(s, ta, tb, a, b, c, use);
   const Values reference = product.expected();
@@ -106,7 +108,8 @@ class Blocked : public Gemm {
 }  // namespace
 
 TEST_CASE("f32 products against double for every transposition, size and use", "[kernels]") {
-  for (const Shape s : {Shape{1, 1, 1}, {3, 5, 7}, {64, 33, 17}, {130, 70, 257}, {1, 300, 64}, {190, 170, 210}}) {
+  for (const Shape s :
+       {Shape{1, 1, 1}, {3, 5, 7}, {64, 33, 17}, {130, 70, 257}, {1, 300, 64}, {190, 170, 210}}) {
     for_each_transposition([&](Transpose ta, Transpose tb, Use use) {
       check_product(host_gemm(), s, ta, tb, DType::f32, DType::f32, DType::f32, use);
     });
@@ -146,8 +149,9 @@ TEST_CASE("oneDNN's matmul primitives against double", "[kernels]") {
     for (const DType c : {DType::f32, type}) {
       if (type == DType::bf16 && !kernels::onednn_has_bf16()) continue;
       for (const Shape s : {Shape{1, 1, 1}, {3, 5, 7}, {64, 33, 17}, {130, 70, 257}}) {
-        for_each_transposition(
-            [&](Transpose ta, Transpose tb, Use use) { check_product(*matmul, s, ta, tb, type, type, c, use); });
+        for_each_transposition([&](Transpose ta, Transpose tb, Use use) {
+          check_product(*matmul, s, ta, tb, type, type, c, use);
+        });
       }
     }
   }
@@ -163,7 +167,8 @@ TEST_CASE("products with no terms and with no elements", "[kernels]") {
   const Values before = c.values();
   host_gemm().multiply(Transpose::no, a, Transpose::no, b, c, {true, nullptr});
   REQUIRE(c.values() == before);
-  host_gemm().multiply(Transpose::no, TestMatrix(0, 5), Transpose::no, TestMatrix(5, 4), TestMatrix(0, 4));
+  host_gemm().multiply(Transpose::no, TestMatrix(0, 5), Transpose::no, TestMatrix(5, 4),
+                       TestMatrix(0, 4));
 }
 
 TEST_CASE("what is asked for with a product equals kernels behind it, bit for bit", "[kernels]") {
@@ -213,9 +218,11 @@ TEST_CASE("a NaN in an operand reaches every sum it belongs to", "[kernels]") {
 TEST_CASE("the back end names its libraries", "[kernels]") {
   REQUIRE_FALSE(host_gemm().name().empty());
 #ifdef __x86_64__
-  // An OpenBLAS that is told to be as where it does not know the processor (the test kernels.unknown_processor).
+  // An OpenBLAS that is told to be as where it does not know the processor (the test
+  // kernels.unknown_processor).
   const char* core = std::getenv("OPENBLAS_CORETYPE");
-  const bool is_unknown = core != nullptr && std::string(core) == "Prescott" && __builtin_cpu_supports("avx2");
+  const bool is_unknown =
+      core != nullptr && std::string(core) == "Prescott" && __builtin_cpu_supports("avx2");
   if (is_unknown && kernels::make_onednn_matmul() != nullptr) {
     REQUIRE(host_gemm().name().find("OpenBLAS") == std::string::npos);
   }

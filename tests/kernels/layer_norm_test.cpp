@@ -37,7 +37,8 @@ struct Row {
       along_hat += g[c] * hat[c] / n;
     }
     std::vector<double> dx(hat.size());
-    for (std::size_t c = 0; c < hat.size(); ++c) dx[c] = rstd * (g[c] - along_one - hat[c] * along_hat);
+    for (std::size_t c = 0; c < hat.size(); ++c)
+      dx[c] = rstd * (g[c] - along_one - hat[c] * along_hat);
     return dx;
   }
 };
@@ -82,37 +83,43 @@ struct Backward {
     Matrix no_normalised;
     no_normalised.type = normalised.matrix().type;
     host_kernels().norm_backward({}, d, x, mean.f32(), rstd.f32(), gain.f32(), offset.f32(),
-                                 with_residual ? residual.matrix() : Matrix(), dx, dgain.f32(), doffset.f32(),
+                                 with_residual ? residual.matrix() : Matrix(), dx, dgain.f32(),
+                                 doffset.f32(),
                                  with_normalised ? normalised.matrix() : no_normalised);
   }
 };
 
 void check_forward(Size size, DType type, bool with_y) {
-  TestMatrix x(size.rows, size.columns, DType::f32, 3), y(size.rows, size.columns), bias(1, size.columns),
-      sum(size.rows, size.columns, DType::f32, 1), gain(1, size.columns), offset(1, size.columns),
-      normalised(size.rows, size.columns, type, 2), mean(1, size.rows), rstd(1, size.rows);
+  TestMatrix x(size.rows, size.columns, DType::f32, 3), y(size.rows, size.columns),
+      bias(1, size.columns), sum(size.rows, size.columns, DType::f32, 1), gain(1, size.columns),
+      offset(1, size.columns), normalised(size.rows, size.columns, type, 2), mean(1, size.rows),
+      rstd(1, size.rows);
   x.randomise(1, 2.0, 5.0);
   y.randomise(2);
   bias.randomise(3);
   gain.randomise(4);
   offset.randomise(5);
-  host_kernels().residual_norm_forward({}, x, with_y ? y.matrix() : Matrix(), with_y ? bias.f32() : nullptr,
-                                       with_y ? sum.matrix() : Matrix(), gain.f32(), offset.f32(), normalised,
-                                       mean.f32(), rstd.f32());
+  host_kernels().residual_norm_forward({}, x, with_y ? y.matrix() : Matrix(),
+                                       with_y ? bias.f32() : nullptr,
+                                       with_y ? sum.matrix() : Matrix(), gain.f32(), offset.f32(),
+                                       normalised, mean.f32(), rstd.f32());
   Values sums, outputs, means, rstds;
   for (std::size_t r = 0; r < size.rows; ++r) {
     std::vector<double> source = row_of(x, r);
-    for (std::size_t c = 0; c < size.columns && with_y; ++c) source[c] += y.get(r, c) + bias.get(0, c);
+    for (std::size_t c = 0; c < size.columns && with_y; ++c)
+      source[c] += y.get(r, c) + bias.get(0, c);
     sums.insert(sums.end(), source.begin(), source.end());
     const Row row(source);
     means.push_back(row.mean);
     rstds.push_back(row.rstd);
-    for (std::size_t c = 0; c < size.columns; ++c) outputs.push_back(row.hat[c] * gain.get(0, c) + offset.get(0, c));
+    for (std::size_t c = 0; c < size.columns; ++c)
+      outputs.push_back(row.hat[c] * gain.get(0, c) + offset.get(0, c));
   }
   if (with_y) REQUIRE(largest_error(sum.values(), sums) < 2e-7);
   REQUIRE(largest_error(mean.values(), means) < 5e-7);
   if (size.columns > 1) REQUIRE(largest_error(rstd.values(), rstds) < 5e-6);
-  if (size.columns > 1) REQUIRE(largest_error(normalised.values(), outputs) < 5e-6 + rounding(type));
+  if (size.columns > 1)
+    REQUIRE(largest_error(normalised.values(), outputs) < 5e-6 + rounding(type));
   REQUIRE((sum.padding_is_untouched() && normalised.padding_is_untouched()));
 }
 
@@ -134,8 +141,8 @@ TEST_CASE("LayerNorm of a constant row is its offset", "[kernels]") {
   x.randomise(1, 0.0, 2.0);
   gain.randomise(2);
   offset.randomise(3);
-  host_kernels().residual_norm_forward({}, x, Matrix(), nullptr, Matrix(), gain.f32(), offset.f32(), normalised,
-                                       mean.f32(), rstd.f32());
+  host_kernels().residual_norm_forward({}, x, Matrix(), nullptr, Matrix(), gain.f32(), offset.f32(),
+                                       normalised, mean.f32(), rstd.f32());
   REQUIRE(largest_error(normalised.values(), offset.values()) < 1e-7);
 }
 
@@ -144,7 +151,8 @@ TEST_CASE("LayerNorm backward against double", "[kernels]") {
     for (const DType gradient_type : all_types) {
       for (const DType type : all_types) {
         for (const bool with_residual : {true, false}) {
-          CAPTURE(size.rows, size.columns, type_name(gradient_type), type_name(type), with_residual);
+          CAPTURE(size.rows, size.columns, type_name(gradient_type), type_name(type),
+                  with_residual);
           Backward b(size, gradient_type, type);
           Values dx, dgain = b.dgain.values(), doffset = b.doffset.values(), normalised;
           for (std::size_t r = 0; r < size.rows; ++r) {
@@ -164,7 +172,8 @@ TEST_CASE("LayerNorm backward against double", "[kernels]") {
           b.run(with_residual, true);
           REQUIRE(largest_error(b.dgain.values(), dgain) < 1e-5);
           // One rounding per row of sums that may be larger on the way than at the end.
-          REQUIRE(largest_error(b.doffset.values(), doffset) < 1.2e-7 * static_cast<double>(size.rows));
+          REQUIRE(largest_error(b.doffset.values(), doffset) <
+                  1.2e-7 * static_cast<double>(size.rows));
           REQUIRE(b.dx.padding_is_untouched());
           REQUIRE(b.normalised.padding_is_untouched());
           if (size.columns == 1) continue;  // rstd = 316 magnifies the rounding of the mean
@@ -176,19 +185,23 @@ TEST_CASE("LayerNorm backward against double", "[kernels]") {
   }
 }
 
-TEST_CASE("LayerNorm backward in place of the residual gradient, without the normalised output, and twice",
-          "[kernels]") {
+TEST_CASE(
+    "LayerNorm backward in place of the residual gradient, without the normalised output, and "
+    "twice",
+    "[kernels]") {
   Backward whole({17, 33}, DType::f32, DType::bf16), in_place({17, 33}, DType::f32, DType::bf16);
   whole.run(true, true);
   host_kernels().norm_backward({}, in_place.d, in_place.x, in_place.mean.f32(), in_place.rstd.f32(),
-                               in_place.gain.f32(), in_place.offset.f32(), in_place.residual, in_place.residual,
-                               in_place.dgain.f32(), in_place.doffset.f32(), Matrix());
+                               in_place.gain.f32(), in_place.offset.f32(), in_place.residual,
+                               in_place.residual, in_place.dgain.f32(), in_place.doffset.f32(),
+                               Matrix());
   REQUIRE(in_place.residual.values() == whole.dx.values());
   REQUIRE(in_place.dgain.bytes() == whole.dgain.bytes());
   REQUIRE(in_place.doffset.bytes() == whole.doffset.bytes());
 }
 
-TEST_CASE("a NaN in a LayerNorm's row stays in its row and in the parameter gradients", "[kernels]") {
+TEST_CASE("a NaN in a LayerNorm's row stays in its row and in the parameter gradients",
+          "[kernels]") {
   Backward b({4, 33}, DType::f32, DType::f32);
   b.d.set(2, 7, NAN);
   b.run(true, true);
@@ -200,8 +213,8 @@ TEST_CASE("a NaN in a LayerNorm's row stays in its row and in the parameter grad
   REQUIRE(std::isfinite(b.dgain.get(0, 8)));
   TestMatrix normalised(4, 33), mean(1, 4), rstd(1, 4);
   b.x.set(1, 3, NAN);
-  host_kernels().residual_norm_forward({}, b.x, Matrix(), nullptr, Matrix(), b.gain.f32(), b.offset.f32(), normalised,
-                                       mean.f32(), rstd.f32());
+  host_kernels().residual_norm_forward({}, b.x, Matrix(), nullptr, Matrix(), b.gain.f32(),
+                                       b.offset.f32(), normalised, mean.f32(), rstd.f32());
   for (std::size_t c = 0; c < 33; ++c) {
     REQUIRE(std::isnan(normalised.get(1, c)));
     REQUIRE(std::isfinite(normalised.get(0, c)));

@@ -16,11 +16,13 @@ struct Case {
   bool has_offset;
   std::size_t rows, columns;
 };
-const std::vector<Case> cases{
-    {{NormKind::rms, 1e-6f, false}, false, 17, 33},   {{NormKind::rms, 1e-5f, true}, false, 3, 80},
-    {{NormKind::rms, 0.5f, false}, false, 35, 770},   {{NormKind::rms, 1e-6f, false}, false, 70, 16},
-    {{NormKind::layer, 1e-12f, false}, false, 9, 24}, {{NormKind::layer, 0.25f, true}, true, 16, 256},
-    {{NormKind::layer, 1e-5f, false}, true, 5, 41}};
+const std::vector<Case> cases{{{NormKind::rms, 1e-6f, false}, false, 17, 33},
+                              {{NormKind::rms, 1e-5f, true}, false, 3, 80},
+                              {{NormKind::rms, 0.5f, false}, false, 35, 770},
+                              {{NormKind::rms, 1e-6f, false}, false, 70, 16},
+                              {{NormKind::layer, 1e-12f, false}, false, 9, 24},
+                              {{NormKind::layer, 0.25f, true}, true, 16, 256},
+                              {{NormKind::layer, 1e-5f, false}, true, 5, 41}};
 
 /// One row in double: the norm and its backward pass, written from the definition.
 struct Row {
@@ -28,7 +30,8 @@ struct Row {
   double mean = 0, rstd = 0;
   bool is_layer;
 
-  Row(const NormForm& form, const std::vector<double>& x) : hat(x.size()), is_layer(form.kind == NormKind::layer) {
+  Row(const NormForm& form, const std::vector<double>& x)
+      : hat(x.size()), is_layer(form.kind == NormKind::layer) {
     const auto n = static_cast<double>(x.size());
     for (const double v : x) mean += is_layer ? v / n : 0.0;
     double variance = 0;
@@ -87,18 +90,21 @@ struct Run {
 
   bool is_layer() const { return c.form.kind == NormKind::layer; }
   const float* offsets() const { return c.has_offset ? offset.f32() : nullptr; }
-  double weight(std::size_t column) const { return gain.get(0, column) + (c.form.one_plus ? 1.0 : 0.0); }
+  double weight(std::size_t column) const {
+    return gain.get(0, column) + (c.form.one_plus ? 1.0 : 0.0);
+  }
   double shift(std::size_t column) const { return c.has_offset ? offset.get(0, column) : 0.0; }
 
   void forward(bool with_y, bool with_bias) {
-    host_kernels().residual_norm_forward(c.form, x, with_y ? y.matrix() : Matrix(), with_bias ? bias.f32() : nullptr,
-                                         with_y ? sum.matrix() : x.matrix(), gain.f32(), offsets(), normalised,
-                                         is_layer() ? mean.f32() : nullptr, rstd.f32());
+    host_kernels().residual_norm_forward(c.form, x, with_y ? y.matrix() : Matrix(),
+                                         with_bias ? bias.f32() : nullptr,
+                                         with_y ? sum.matrix() : x.matrix(), gain.f32(), offsets(),
+                                         normalised, is_layer() ? mean.f32() : nullptr, rstd.f32());
   }
   void backward(const Matrix& gradient_of_residual, const Matrix& to) {
-    host_kernels().norm_backward(c.form, dnormalised, x, is_layer() ? mean.f32() : nullptr, rstd.f32(), gain.f32(),
-                                 offsets(), gradient_of_residual, to, dgain.f32(),
-                                 c.has_offset ? doffset.f32() : nullptr, again);
+    host_kernels().norm_backward(c.form, dnormalised, x, is_layer() ? mean.f32() : nullptr,
+                                 rstd.f32(), gain.f32(), offsets(), gradient_of_residual, to,
+                                 dgain.f32(), c.has_offset ? doffset.f32() : nullptr, again);
   }
 };
 
@@ -120,7 +126,8 @@ void check_forward(Run& run, DType type, bool with_y, bool with_bias) {
     const Row row(run.c.form, source);
     means.push_back(row.mean);
     rstds.push_back(row.rstd);
-    for (std::size_t c = 0; c < run.c.columns; ++c) outputs.push_back(row.hat[c] * run.weight(c) + run.shift(c));
+    for (std::size_t c = 0; c < run.c.columns; ++c)
+      outputs.push_back(row.hat[c] * run.weight(c) + run.shift(c));
   }
   if (with_y) REQUIRE(largest_error(run.sum.values(), sums) < 2e-7);
   if (run.is_layer()) REQUIRE(largest_error(run.mean.values(), means) < 5e-7);
@@ -151,7 +158,8 @@ void check_backward(Run& run, DType x_type, bool with_residual) {
   REQUIRE(largest_error(run.dgain.values(), dgain) < 1e-5);
   // One rounding per row of sums that may be larger on the way than at the end.
   if (run.c.has_offset) {
-    REQUIRE(largest_error(run.doffset.values(), doffset) < 1.2e-7 * static_cast<double>(run.c.rows));
+    REQUIRE(largest_error(run.doffset.values(), doffset) <
+            1.2e-7 * static_cast<double>(run.c.rows));
   } else {
     REQUIRE(run.doffset.values() == untouched);
   }
@@ -164,7 +172,8 @@ void check_backward(Run& run, DType x_type, bool with_residual) {
 TEST_CASE("forms of norms against double, forward", "[kernels]") {
   for (const Case& c : cases) {
     for (const DType type : all_types) {
-      for (const auto& [with_y, with_bias] : {std::pair(false, false), std::pair(true, false), std::pair(true, true)}) {
+      for (const auto& [with_y, with_bias] :
+           {std::pair(false, false), std::pair(true, false), std::pair(true, true)}) {
         CAPTURE(c.rows, c.columns, c.form.epsilon, type_name(type), with_y, with_bias);
         Run run(c, DType::f32, type, type);
         check_forward(run, type, with_y, with_bias);
@@ -178,7 +187,8 @@ TEST_CASE("forms of norms against double, backward", "[kernels]") {
     for (const DType gradient_type : all_types) {
       for (const DType type : all_types) {
         for (const bool with_residual : {true, false}) {
-          CAPTURE(c.rows, c.columns, c.form.epsilon, type_name(gradient_type), type_name(type), with_residual);
+          CAPTURE(c.rows, c.columns, c.form.epsilon, type_name(gradient_type), type_name(type),
+                  with_residual);
           Run run(c, DType::f32, gradient_type, type);
           run.forward(false, false);
           check_backward(run, DType::f32, with_residual);

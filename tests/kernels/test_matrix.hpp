@@ -18,7 +18,8 @@ using Values = std::vector<double>;  // row-major, without padding
 /// A matrix with `padding` extra elements per row. All of it, the padding too, starts as NaN.
 class TestMatrix {
  public:
-  TestMatrix(std::size_t rows, std::size_t columns, DType type = DType::f32, std::size_t padding = 0)
+  TestMatrix(std::size_t rows, std::size_t columns, DType type = DType::f32,
+             std::size_t padding = 0)
       : bytes_(rows * (columns + padding) * size_of(type) + 64, std::byte{0xff}),
         matrix_(aligned(bytes_.data()), rows, columns, columns + padding, type) {}
   TestMatrix(const TestMatrix&) = delete;
@@ -74,7 +75,9 @@ class TestMatrix {
   }
 
  private:
-  static void* aligned(std::byte* p) { return p + (64 - reinterpret_cast<std::uintptr_t>(p) % 64) % 64; }
+  static void* aligned(std::byte* p) {
+    return p + (64 - reinterpret_cast<std::uintptr_t>(p) % 64) % 64;
+  }
   double element(std::size_t row, std::size_t column) const {
     if (matrix_.type == DType::f32) return *matrix_.at<float>(row, column);
     if (matrix_.type == DType::f16) return static_cast<float>(*matrix_.at<Half>(row, column));
@@ -97,9 +100,13 @@ inline double largest_error(const Values& actual, const Values& expected, double
 }
 
 /// What rounding to the type may change, relative: half a unit in the last place.
-inline double rounding(DType type) { return type == DType::f32 ? 6e-8 : type == DType::bf16 ? 3.92e-3 : 4.89e-4; }
+inline double rounding(DType type) {
+  return type == DType::f32 ? 6e-8 : type == DType::bf16 ? 3.92e-3 : 4.89e-4;
+}
 
-inline const char* type_name(DType type) { return type == DType::f32 ? "f32" : type == DType::bf16 ? "bf16" : "f16"; }
+inline const char* type_name(DType type) {
+  return type == DType::f32 ? "f32" : type == DType::bf16 ? "bf16" : "f16";
+}
 
 inline constexpr DType all_types[] = {DType::f32, DType::bf16, DType::f16};
 

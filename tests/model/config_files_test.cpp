@@ -1,5 +1,5 @@
-// What families make of a config.json is what transformers' classes make of it: of files with all their keys, of files
-// with a key left out, and of values that a class passes over.
+// What families make of a config.json is what transformers' classes make of it: of files with all
+// their keys, of files with a key left out, and of values that a class passes over.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -17,7 +17,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Model build(const Json& config) {
-  return build_family(ConfigJson::parse(config.dump(), "config.json"), {.tokens = 8, .source_tokens = 8});
+  return build_family(ConfigJson::parse(config.dump(), "config.json"),
+                      {.tokens = 8, .source_tokens = 8});
 }
 
 std::string refusal(const Json& config) {
@@ -25,31 +26,37 @@ std::string refusal(const Json& config) {
 }
 
 std::string described(const Operator& op) {
-  if (const auto* norm = op.as<op::Norm>()) return fmt::format("{} {}", norm->form.epsilon, norm->form.one_plus);
+  if (const auto* norm = op.as<op::Norm>())
+    return fmt::format("{} {}", norm->form.epsilon, norm->form.one_plus);
   if (const auto* norm = op.as<op::BatchNorm>()) return fmt::format("{}", norm->epsilon);
   if (const auto* scaling = op.as<op::Scaling>()) return fmt::format("{}", scaling->factor);
-  if (const auto* activate = op.as<op::Activate>()) return fmt::format("{}", static_cast<int>(activate->activation));
-  if (const auto* gate = op.as<op::Gate>()) return fmt::format("{}", static_cast<int>(gate->activation));
+  if (const auto* activate = op.as<op::Activate>())
+    return fmt::format("{}", static_cast<int>(activate->activation));
+  if (const auto* gate = op.as<op::Gate>())
+    return fmt::format("{}", static_cast<int>(gate->activation));
   if (const auto* rotary = op.as<op::Rotary>()) {
     const RotaryForm& f = rotary->form;
     return fmt::format("{} {} {} {}", f.theta, f.rotated, static_cast<int>(f.scaling), f.factor);
   }
   if (const auto* a = op.as<op::SelfAttention>()) {
-    return fmt::format("{} {} {} {} {} {} {} {}", a->heads, a->key_heads, a->head_size, a->scale, a->window, a->causal,
-                       a->buckets.count, a->buckets.largest);
+    return fmt::format("{} {} {} {} {} {} {} {}", a->heads, a->key_heads, a->head_size, a->scale,
+                       a->window, a->causal, a->buckets.count, a->buckets.largest);
   }
-  if (const auto* router = op.as<op::Router>()) return fmt::format("{} {}", router->form.chosen, router->normalised);
+  if (const auto* router = op.as<op::Router>())
+    return fmt::format("{} {}", router->form.chosen, router->normalised);
   return "";
 }
 
 /// All of a model that a key of config.json could change.
 std::vector<std::string> described(const Model& model) {
-  std::vector<std::string> lines = {fmt::format("{} {} {} {}", model.sample.classes, model.sample.source.first_token,
-                                                model.sample.source.padding, model.sample.source.length)};
+  std::vector<std::string> lines = {
+      fmt::format("{} {} {} {}", model.sample.classes, model.sample.source.first_token,
+                  model.sample.source.padding, model.sample.source.length)};
   for (const Layer& layer : model.layers) {
     lines.push_back(layer.name + " " + layer.signature);
     for (const ParameterSpec& spec : layer.parameters) {
-      lines.push_back(fmt::format("{} {} {}", spec.name, fmt::join(spec.shape, "x"), spec.deviation));
+      lines.push_back(
+          fmt::format("{} {} {}", spec.name, fmt::join(spec.shape, "x"), spec.deviation));
     }
     for (const Operator& op : layer.operators.operators)
       lines.push_back(fmt::format("{} {}", op.kind.index(), described(op)));
@@ -66,13 +73,14 @@ Json read(const std::string& name) {
 Json small(const std::string& family, const std::string& more = "{}") {
   Json config = read("transformers-5.23.0.json").at(family);
   const Json changes = Json::parse(more);
-  for (const auto& [key, size] : std::vector<std::pair<std::string, int>>{{"num_hidden_layers", 2},
-                                                                          {"hidden_size", 64},
-                                                                          {"intermediate_size", 96},
-                                                                          {"num_attention_heads", 4},
-                                                                          {"num_key_value_heads", 2},
-                                                                          {"head_dim", 16},
-                                                                          {"vocab_size", 300}}) {
+  for (const auto& [key, size] :
+       std::vector<std::pair<std::string, int>>{{"num_hidden_layers", 2},
+                                                {"hidden_size", 64},
+                                                {"intermediate_size", 96},
+                                                {"num_attention_heads", 4},
+                                                {"num_key_value_heads", 2},
+                                                {"head_dim", 16},
+                                                {"vocab_size", 300}}) {
     if (config.contains(key) && !config[key].is_null()) config[key] = size;
   }
   config.erase("layer_types");
@@ -101,9 +109,11 @@ std::vector<Activation> activations_of(const Model& model) {
   return all;
 }
 
-TEST_CASE("files that transformers writes with all keys, and published ones, are taken", "[config_files]") {
+TEST_CASE("files that transformers writes with all keys, and published ones, are taken",
+          "[config_files]") {
   int count = 0;
-  for (const char* name : {"transformers-5.23.0.json", "transformers-4.57.1.json", "published.json"}) {
+  for (const char* name :
+       {"transformers-5.23.0.json", "transformers-4.57.1.json", "published.json"}) {
     const Json configs = read(name);
     for (const auto& member : configs.items()) {
       CAPTURE(name, member.key());
@@ -123,7 +133,8 @@ TEST_CASE("published models have the parameters that transformers counts", "[con
   }
 }
 
-TEST_CASE("a key that is left out has the value of transformers' class, or is missed", "[config_files]") {
+TEST_CASE("a key that is left out has the value of transformers' class, or is missed",
+          "[config_files]") {
   for (const char* name : {"transformers-5.23.0.json", "transformers-4.57.1.json"}) {
     const Json configs = read(name);
     for (const auto& member : configs.items()) {
@@ -142,16 +153,17 @@ TEST_CASE("a key that is left out has the value of transformers' class, or is mi
 }
 
 TEST_CASE("values of keys that are neutral pass, others do not", "[config_files]") {
-  for (const auto& [key, value] : std::vector<std::pair<std::string, Json>>{{"use_mrope", true},
-                                                                            {"rope_interleaved", true},
-                                                                            {"is_encoder_decoder", true},
-                                                                            {"is_decoder", true},
-                                                                            {"add_cross_attention", true},
-                                                                            {"pruned_heads", {{"0", {1, 2}}}},
-                                                                            {"partial_rotary_factor", 0.5},
-                                                                            {"output_router_logits", true},
-                                                                            {"quantization_config", Json::object()},
-                                                                            {"residual_multiplier", 0.5}}) {
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, Json>>{{"use_mrope", true},
+                                                 {"rope_interleaved", true},
+                                                 {"is_encoder_decoder", true},
+                                                 {"is_decoder", true},
+                                                 {"add_cross_attention", true},
+                                                 {"pruned_heads", {{"0", {1, 2}}}},
+                                                 {"partial_rotary_factor", 0.5},
+                                                 {"output_router_logits", true},
+                                                 {"quantization_config", Json::object()},
+                                                 {"residual_multiplier", 0.5}}) {
     Json config = small("llama");
     config[key] = value;
     CAPTURE(key);
@@ -160,7 +172,8 @@ TEST_CASE("values of keys that are neutral pass, others do not", "[config_files]
   Json config = small("llama");
   config["use_mrope"] = true;
   CHECK(refusal(config) ==
-        "config.json:1: use_mrope: is true (a position is one number); false is supported: choose a model with that");
+        "config.json:1: use_mrope: is true (a position is one number); false is supported: choose "
+        "a model with that");
   config = small("llama");
   config["rope_parameters"]["partial_rotary_factor"] = 1.0;
   CHECK(refusal(config) == "nothing was refused");
@@ -169,10 +182,12 @@ TEST_CASE("values of keys that are neutral pass, others do not", "[config_files]
   config = small("llama", R"({"layer_types": ["full_attention", "full_attention"]})");
   CHECK(described(build(config)) == described(build(small("llama"))));
   config = small("llama", R"({"layer_types": ["full_attention", "sliding_attention"]})");
-  CHECK_THAT(refusal(config), Catch::Contains("layer_types: layer 1 is of sliding_attention, without a window"));
+  CHECK_THAT(refusal(config),
+             Catch::Contains("layer_types: layer 1 is of sliding_attention, without a window"));
 }
 
-TEST_CASE("key-value heads that are left out are as many as the class has by default", "[config_files]") {
+TEST_CASE("key-value heads that are left out are as many as the class has by default",
+          "[config_files]") {
   const std::map<std::string, std::int64_t> defaults = {
       {"mistral", 8}, {"mixtral", 8},   {"qwen2", 32},  {"qwen3", 32}, {"qwen2_moe", 16},
       {"gemma", 16},  {"qwen3_moe", 4}, {"smollm3", 4}, {"gemma2", 4}, {"gemma3_text", 4}};
@@ -184,8 +199,10 @@ TEST_CASE("key-value heads that are left out are as many as the class has by def
     config.erase("num_key_value_heads");
     CHECK(described(build(config)) == said);
     config["num_attention_heads"] = 3;
-    CHECK_THAT(refusal(config), Catch::Contains("key-value heads do not divide 3 heads (that many are the default of "
-                                                "transformers' class where the key is left out)"));
+    CHECK_THAT(
+        refusal(config),
+        Catch::Contains("key-value heads do not divide 3 heads (that many are the default of "
+                        "transformers' class where the key is left out)"));
     config["num_key_value_heads"] = nullptr;
     if (family.starts_with("gemma") || family.ends_with("_moe")) {
       CHECK_THAT(refusal(config), Catch::Contains("num_key_value_heads: is null"));
@@ -203,8 +220,8 @@ TEST_CASE("key-value heads that are left out are as many as the class has by def
 }
 
 TEST_CASE("heads whose size is left out have that of the class", "[config_files]") {
-  for (const auto& [family, size] :
-       std::map<std::string, int>{{"gemma", 256}, {"qwen3", 128}, {"gemma2", 256}, {"gemma3_text", 256}}) {
+  for (const auto& [family, size] : std::map<std::string, int>{
+           {"gemma", 256}, {"qwen3", 128}, {"gemma2", 256}, {"gemma3_text", 256}}) {
     Json config = small(family, fmt::format(R"({{"head_dim": {}}})", size));
     const auto said = described(build(config));
     config.erase("head_dim");
@@ -214,7 +231,8 @@ TEST_CASE("heads whose size is left out have that of the class", "[config_files]
   }
 }
 
-TEST_CASE("Gemma's activation is followed where all versions of transformers agree on it", "[config_files]") {
+TEST_CASE("Gemma's activation is followed where all versions of transformers agree on it",
+          "[config_files]") {
   const auto of = [](const std::string& keys) { return small("gemma", keys); };
   const auto is = [&](const std::string& keys, Activation wanted) {
     CAPTURE(keys);
@@ -226,24 +244,28 @@ TEST_CASE("Gemma's activation is followed where all versions of transformers agr
   is(R"({"hidden_act": "gelu", "hidden_activation": "gelu_pytorch_tanh"})", Activation::gelu_tanh);
   is(R"({"hidden_act": "gelu_new", "hidden_activation": null})", Activation::gelu_tanh);
   is(R"({"hidden_act": "silu", "hidden_activation": "silu"})", Activation::silu);
-  CHECK_THAT(
-      refusal(of(R"({"hidden_act": "silu"})")),
-      Catch::Contains("hidden_act: hidden_act is \"silu\" and hidden_activation \"gelu_pytorch_tanh\" (versions of "
-                      "transformers differ"));
-  CHECK_THAT(refusal(of(R"({"hidden_activation": "relu"})")), Catch::Contains("hidden_activation: hidden_act is"));
-  CHECK_THAT(refusal(of(R"({"hidden_act": "gelu", "hidden_activation": "gelu"})")), Catch::Contains("differ in which"));
-  CHECK_THAT(refusal(of(R"({"hidden_act": "tanh", "hidden_activation": "silu"})")), Catch::Contains("\"tanh\" is not"));
+  CHECK_THAT(refusal(of(R"({"hidden_act": "silu"})")),
+             Catch::Contains("hidden_act: hidden_act is \"silu\" and hidden_activation "
+                             "\"gelu_pytorch_tanh\" (versions of "
+                             "transformers differ"));
+  CHECK_THAT(refusal(of(R"({"hidden_activation": "relu"})")),
+             Catch::Contains("hidden_activation: hidden_act is"));
+  CHECK_THAT(refusal(of(R"({"hidden_act": "gelu", "hidden_activation": "gelu"})")),
+             Catch::Contains("differ in which"));
+  CHECK_THAT(refusal(of(R"({"hidden_act": "tanh", "hidden_activation": "silu"})")),
+             Catch::Contains("\"tanh\" is not"));
 }
 
-TEST_CASE("a ResNet's own activation is behind sums and the first convolution, and ReLU within blocks",
-          "[config_files]") {
+TEST_CASE(
+    "a ResNet's own activation is behind sums and the first convolution, and ReLU within blocks",
+    "[config_files]") {
   for (const std::string type : {"bottleneck", "basic"}) {
     Json config = small("resnet", R"({"hidden_act": "silu", "depths": [2], "hidden_sizes": [64]})");
     config["layer_type"] = type;
     const Activation own = Activation::silu, relu = Activation::relu;
-    CHECK(activations_of(build(config)) == (type == "basic"
-                                                ? std::vector<Activation>{own, relu, own, relu, own}
-                                                : std::vector<Activation>{own, relu, relu, own, relu, relu, own}));
+    CHECK(activations_of(build(config)) ==
+          (type == "basic" ? std::vector<Activation>{own, relu, own, relu, own}
+                           : std::vector<Activation>{own, relu, relu, own, relu, relu, own}));
   }
 }
 
@@ -262,9 +284,12 @@ TEST_CASE("layers slide where transformers' class lets them", "[config_files]") 
   CHECK(windows("mistral", R"("sliding_window": null)") == Windows{0, 0});
   CHECK(windows("mistral", R"("sliding_window": 5,)" + sliding) == Windows{5, 5});
   CHECK(windows("mistral", R"("sliding_window": null,)" + full) == Windows{0, 0});
-  CHECK_THAT(refused("mistral", R"("sliding_window": 5,)" + mixed), Catch::Contains("AutoModel takes the file for"));
-  CHECK_THAT(refused("mistral", R"("sliding_window": 5,)" + full), Catch::Contains("AutoModel takes the file for"));
-  CHECK_THAT(refused("mistral", R"("sliding_window": null,)" + sliding), Catch::Contains("without a window"));
+  CHECK_THAT(refused("mistral", R"("sliding_window": 5,)" + mixed),
+             Catch::Contains("AutoModel takes the file for"));
+  CHECK_THAT(refused("mistral", R"("sliding_window": 5,)" + full),
+             Catch::Contains("AutoModel takes the file for"));
+  CHECK_THAT(refused("mistral", R"("sliding_window": null,)" + sliding),
+             Catch::Contains("without a window"));
   CHECK(windows("mixtral", R"("sliding_window": 5,)" + mixed) == Windows{5, 5});
   CHECK(windows("mixtral", mixed) == Windows{0, 0});
   for (const std::string family : {"qwen2", "qwen3"}) {
@@ -273,10 +298,12 @@ TEST_CASE("layers slide where transformers' class lets them", "[config_files]") 
     CHECK(windows(family, on + R"(, "sliding_window": null)") == Windows{0, 0});
     CHECK(windows(family, on + R"(, "sliding_window": 5,)" + full) == Windows{0, 0});
     CHECK(windows(family, R"("use_sliding_window": false, "sliding_window": 5)") == Windows{0, 0});
-    CHECK_THAT(refused(family, on + R"(, "sliding_window": null,)" + mixed), Catch::Contains("without a window"));
+    CHECK_THAT(refused(family, on + R"(, "sliding_window": null,)" + mixed),
+               Catch::Contains("without a window"));
     CHECK_THAT(refused(family, R"("use_sliding_window": false, "sliding_window": 5,)" + mixed),
                Catch::Contains("without a window"));
-    CHECK_THAT(refused(family, on + R"(, "sliding_window": 0)"), Catch::Contains("sliding_window: must be"));
+    CHECK_THAT(refused(family, on + R"(, "sliding_window": 0)"),
+               Catch::Contains("sliding_window: must be"));
   }
   CHECK_THAT(refused("qwen2_moe", R"("use_sliding_window": true, "sliding_window": 5)"),
              Catch::Contains("say it by layer_types"));
@@ -294,7 +321,8 @@ TEST_CASE("a part of a head that turns is read in either spelling", "[config_fil
   config["rotary_pct"] = 0.25;
   CHECK(rotated(config) == 4);
   config["rotary_pct"] = 0.5;
-  CHECK_THAT(refusal(config), Catch::Contains("rotary_pct: is 0.5 (rope_parameters.partial_rotary_factor is 0.25)"));
+  CHECK_THAT(refusal(config),
+             Catch::Contains("rotary_pct: is 0.5 (rope_parameters.partial_rotary_factor is 0.25)"));
   config["rope_parameters"].erase("partial_rotary_factor");
   CHECK(rotated(config) == 8);
   config["rotary_pct"] = 1e300;
@@ -312,12 +340,14 @@ TEST_CASE("classes are counted once", "[config_files]") {
   }
 }
 
-TEST_CASE("sizes that no memory holds or whose products overflow are refused at once", "[config_files]") {
+TEST_CASE("sizes that no memory holds or whose products overflow are refused at once",
+          "[config_files]") {
   const Json configs = read("transformers-5.23.0.json");
   for (const auto& member : configs.items()) {
     for (const auto& key : member.value().items()) {
       if (!key.value().is_number_integer() || key.key().ends_with("token_id")) continue;
-      for (const std::int64_t huge : {std::int64_t{2147483647}, std::numeric_limits<std::int64_t>::max()}) {
+      for (const std::int64_t huge :
+           {std::int64_t{2147483647}, std::numeric_limits<std::int64_t>::max()}) {
         Json config = member.value();
         config[key.key()] = huge;
         CAPTURE(member.key(), key.key(), huge);
@@ -327,9 +357,12 @@ TEST_CASE("sizes that no memory holds or whose products overflow are refused at 
       }
     }
   }
-  const auto refused = [](const std::string& family, const std::string& keys) { return refusal(small(family, keys)); };
-  CHECK_THAT(refused("llama", R"({"num_hidden_layers": 65537})"),
-             Catch::Contains("num_hidden_layers: must be a whole number from 1 to 65536 (it is 65537)"));
+  const auto refused = [](const std::string& family, const std::string& keys) {
+    return refusal(small(family, keys));
+  };
+  CHECK_THAT(
+      refused("llama", R"({"num_hidden_layers": 65537})"),
+      Catch::Contains("num_hidden_layers: must be a whole number from 1 to 65536 (it is 65537)"));
   CHECK_THAT(refused("resnet", R"({"depths": [40000, 40000], "hidden_sizes": [64, 64]})"),
              Catch::Contains("at most 65536 blocks"));
   CHECK_THAT(refused("resnet", R"({"depths": [9223372036854775807], "hidden_sizes": [64]})"),
@@ -337,10 +370,16 @@ TEST_CASE("sizes that no memory holds or whose products overflow are refused at 
   CHECK_THAT(refused("mixtral", R"({"num_local_experts": 60000, "num_hidden_layers": 60000})"),
              Catch::Contains("60000 experts in each of 60000 layers"));
   CHECK_THAT(
-      refused("qwen2_moe", R"({"num_experts": 8192, "moe_intermediate_size": 16777216, "hidden_size": 1048576})"),
-      Catch::Contains("describes a model of 8.") && Catch::Contains("parameters (at most 1e+15 can be planned)"));
-  const Json vgg = {
-      {"model_type", "vgg"}, {"image_size", 16384}, {"cfg", {1048576}}, {"hidden", {16777216}}, {"num_labels", 10}};
+      refused(
+          "qwen2_moe",
+          R"({"num_experts": 8192, "moe_intermediate_size": 16777216, "hidden_size": 1048576})"),
+      Catch::Contains("describes a model of 8.") &&
+          Catch::Contains("parameters (at most 1e+15 can be planned)"));
+  const Json vgg = {{"model_type", "vgg"},
+                    {"image_size", 16384},
+                    {"cfg", {1048576}},
+                    {"hidden", {16777216}},
+                    {"num_labels", 10}};
   CHECK_THAT(refusal(vgg), Catch::Contains("at most 2147483648 numbers are taken"));
 }
 

@@ -15,14 +15,16 @@ namespace pptrain {
 namespace {
 
 Model build(const std::string& text, std::int64_t image_size = 32) {
-  return build_family(ConfigJson::parse(text, "config.json"), {.tokens = 1, .image_size = image_size});
+  return build_family(ConfigJson::parse(text, "config.json"),
+                      {.tokens = 1, .image_size = image_size});
 }
 
 Model resnet(const std::string& more = "", std::int64_t image_size = 32) {
-  return build(R"({"model_type": "resnet", "embedding_size": 4, "hidden_sizes": [8, 16], "depths": [1, 2]
+  return build(
+      R"({"model_type": "resnet", "embedding_size": 4, "hidden_sizes": [8, 16], "depths": [1, 2]
                   )" +
-                   more + "}",
-               image_size);
+          more + "}",
+      image_size);
 }
 
 Model vgg(const std::string& more, const std::string& steps = R"([4, "M", 8, 8, "M"])") {
@@ -30,8 +32,8 @@ Model vgg(const std::string& more, const std::string& steps = R"([4, "M", 8, 8, 
 }
 
 const Layer& layer(const Model& model, const std::string& name) {
-  const auto found =
-      std::find_if(model.layers.begin(), model.layers.end(), [&](const Layer& one) { return one.name == name; });
+  const auto found = std::find_if(model.layers.begin(), model.layers.end(),
+                                  [&](const Layer& one) { return one.name == name; });
   if (found == model.layers.end()) throw std::out_of_range(name);
   return *found;
 }
@@ -48,21 +50,27 @@ TEST_CASE("feature maps of a residual network shrink and widen as its stages say
   CHECK(layer(model, "block.1.0").output == Boundary(Port{16, 16}));
   CHECK(layer(model, "block.1.1").output == Boundary(Port{1, 16}));
   CHECK(resnet(R"(, "downsample_in_first_stage": true)").layers[1].output->packed().rows == 16);
-  // A projection stands where channels or pixels change; the stride is in the 3 x 3, or in the first 1 x 1.
-  CHECK(has(layer(model, "block.0.0"), "resnet.encoder.stages.0.layers.0.shortcut.convolution.weight"));
-  CHECK(has(layer(model, "block.1.0"), "resnet.encoder.stages.1.layers.0.shortcut.convolution.weight"));
-  CHECK(!has(layer(model, "block.1.1"), "resnet.encoder.stages.1.layers.1.shortcut.convolution.weight"));
+  // A projection stands where channels or pixels change; the stride is in the 3 x 3, or in the
+  // first 1 x 1.
+  CHECK(has(layer(model, "block.0.0"),
+            "resnet.encoder.stages.0.layers.0.shortcut.convolution.weight"));
+  CHECK(has(layer(model, "block.1.0"),
+            "resnet.encoder.stages.1.layers.0.shortcut.convolution.weight"));
+  CHECK(!has(layer(model, "block.1.1"),
+             "resnet.encoder.stages.1.layers.1.shortcut.convolution.weight"));
   const auto strides = [](const Layer& block) {
     std::vector<std::int64_t> found;
     for (const Operator& op : block.operators.operators) {
-      if (const auto* convolution = op.as<op::Convolution>()) found.push_back(convolution->window.stride);
+      if (const auto* convolution = op.as<op::Convolution>())
+        found.push_back(convolution->window.stride);
     }
     return found;
   };
   CHECK(strides(layer(model, "block.1.0")) == std::vector<std::int64_t>{2, 1, 2, 1});
   CHECK(strides(layer(resnet(R"(, "downsample_in_bottleneck": true)"), "block.1.0")) ==
         std::vector<std::int64_t>{2, 2, 1, 1});
-  CHECK(strides(layer(resnet(R"(, "layer_type": "basic")"), "block.1.0")) == std::vector<std::int64_t>{2, 2, 1});
+  CHECK(strides(layer(resnet(R"(, "layer_type": "basic")"), "block.1.0")) ==
+        std::vector<std::int64_t>{2, 2, 1});
 }
 
 TEST_CASE("running averages are stored, and neither counted nor trained", "[families]") {
@@ -86,7 +94,8 @@ TEST_CASE("the published ResNet-50 and VGG-16 have their parameters and products
                                 [] {
                                   std::string labels;
                                   for (int i = 0; i < 1000; ++i)
-                                    labels += (i == 0 ? "\"" : ", \"") + std::to_string(i) + "\": \"\"";
+                                    labels +=
+                                        (i == 0 ? "\"" : ", \"") + std::to_string(i) + "\": \"\"";
                                   return labels;
                                 }() +
                                 "}}",
@@ -95,7 +104,8 @@ TEST_CASE("the published ResNet-50 and VGG-16 have their parameters and products
   CHECK(fifty.sample.features == 3 * 224 * 224);
   double flop = 0.0;
   for (const Layer& one : fifty.layers) flop += one.flop_forward;
-  CHECK(flop == Approx(2.0 * 4.09e9).epsilon(0.01));  // multiplications and additions of torchvision's table
+  CHECK(flop == Approx(2.0 * 4.09e9).epsilon(0.01));  // multiplications and additions of
+                                                      // torchvision's table
   const Model sixteen = build(R"({"model_type": "vgg", "num_labels": 1000, "hidden": [4096, 4096],
     "cfg": [64, 64, "M", 128, 128, "M", 256, 256, 256, "M", 512, 512, 512, "M", 512, 512, 512, "M"]})",
                               0);
@@ -106,9 +116,10 @@ TEST_CASE("the published ResNet-50 and VGG-16 have their parameters and products
 
 TEST_CASE("layers of convolutions that differ in a window are timed apart", "[families]") {
   const Model model = vgg(R"(, "hidden": [4])", R"([4, "M", 4, 4, "M"])");
-  const Model other = build(R"({"model_type": "vgg", "num_labels": 10, "cfg": [4, "M", 4, 4, "M"], "hidden": [4],
+  const Model other =
+      build(R"({"model_type": "vgg", "num_labels": 10, "cfg": [4, "M", 4, 4, "M"], "hidden": [4],
                                 "image_size": 228})",
-                            0);
+            0);
   CHECK(model.layers[1].signature != model.layers[2].signature);
   for (std::size_t l = 0; l + 1 < model.layers.size(); ++l)
     CHECK(model.layers[l].signature != other.layers[l].signature);
@@ -116,13 +127,19 @@ TEST_CASE("layers of convolutions that differ in a window are timed apart", "[fa
 }
 
 TEST_CASE("what a convolutional network cannot follow is refused", "[families]") {
-  CHECK_THAT(complaint_of([] { resnet(R"(, "layer_type": "preact")"); }), Catch::Contains("layer_type = \"preact\""));
+  CHECK_THAT(complaint_of([] { resnet(R"(, "layer_type": "preact")"); }),
+             Catch::Contains("layer_type = \"preact\""));
   CHECK_THAT(complaint_of([] { resnet(R"(, "depths": [1])"); }), Catch::Contains("depths"));
-  CHECK_THAT(complaint_of([] { resnet(R"(, "hidden_act": "swishy")"); }), Catch::Contains("hidden_act"));
-  CHECK_THAT(complaint_of([] { resnet(R"(, "problem_type": "regression")"); }), Catch::Contains("problem_type"));
-  CHECK_THAT(complaint_of([] { resnet(R"(, "image_size": 64)"); }), Catch::Contains("[model] image_size = 32"));
-  CHECK_THAT(complaint_of([] { vgg(R"(, "hidden": [4])", R"(["M", 4])"); }), Catch::Contains("cfg"));
-  CHECK_THAT(complaint_of([] { vgg(R"(, "hidden": [4])", R"([4, "A"])"); }), Catch::Contains("\"A\" is neither"));
+  CHECK_THAT(complaint_of([] { resnet(R"(, "hidden_act": "swishy")"); }),
+             Catch::Contains("hidden_act"));
+  CHECK_THAT(complaint_of([] { resnet(R"(, "problem_type": "regression")"); }),
+             Catch::Contains("problem_type"));
+  CHECK_THAT(complaint_of([] { resnet(R"(, "image_size": 64)"); }),
+             Catch::Contains("[model] image_size = 32"));
+  CHECK_THAT(complaint_of([] { vgg(R"(, "hidden": [4])", R"(["M", 4])"); }),
+             Catch::Contains("cfg"));
+  CHECK_THAT(complaint_of([] { vgg(R"(, "hidden": [4])", R"([4, "A"])"); }),
+             Catch::Contains("\"A\" is neither"));
   CHECK_THAT(complaint_of([] { vgg(R"(, "hidden": [])"); }), Catch::Contains("dense layers"));
   CHECK_THAT(complaint_of([] { vgg(R"(, "hidden": [4], "image_size": 2)"); }),
              Catch::Contains("a feature map of 1 x 1 pixels comes to it"));
@@ -141,25 +158,30 @@ TEST_CASE("a layer has as many batch norms with dropout as without", "[families]
 
 /// What is said of a job for the residual network of the tests.
 std::string complaint_of_job(const std::string& training, const std::string& more = "") {
-  const std::string text = "[model]\nfrom = \"" + test_data("models/resnet") + "\"\nimage_size = 32\n" +
-                           "[data]\ntrain = \"synthetic\"\n[training]\nglobal_batch_size = 8\n" + training + "\n" +
-                           more;
+  const std::string text =
+      "[model]\nfrom = \"" + test_data("models/resnet") + "\"\nimage_size = 32\n" +
+      "[data]\ntrain = \"synthetic\"\n[training]\nglobal_batch_size = 8\n" + training + "\n" + more;
   return complaint_of([&] { build_model_of(parse_config(text, "job.toml", "")); });
 }
 
 TEST_CASE("the size of a micro-batch is the user's where losses depend on it", "[families]") {
-  CHECK_THAT(complaint_of_job(""), Catch::Contains("micro_batch_size = \"auto\" for a resnet") &&
-                                       Catch::Contains("set it to a number of samples: 8 for the global batch"));
-  CHECK(complaint_of_job("micro_batch_size = 1") == "nothing was refused");  // the smallest map has 16 pixels
-  const Config config = parse_config("[training]\nglobal_batch_size = 8\nmicro_batch_size = 4\n", "job.toml", "");
+  CHECK_THAT(complaint_of_job(""),
+             Catch::Contains("micro_batch_size = \"auto\" for a resnet") &&
+                 Catch::Contains("set it to a number of samples: 8 for the global batch"));
+  CHECK(complaint_of_job("micro_batch_size = 1") == "nothing was refused");  // the smallest map has
+                                                                             // 16 pixels
+  const Config config =
+      parse_config("[training]\nglobal_batch_size = 8\nmicro_batch_size = 4\n", "job.toml", "");
   CHECK_NOTHROW(check_plan_batches(config, resnet(), 4, "plan.json"));
   CHECK_THAT(complaint_of([&] { check_plan_batches(config, resnet(), 8, "plan.json"); }),
              Catch::Contains("plan.json") && Catch::Contains("the configuration has one of 4"));
   CHECK_NOTHROW(check_plan_batches(config, vgg(R"(, "hidden": [4])"), 8, "plan.json"));
-  Config single = parse_config("[training]\nglobal_batch_size = 8\nmicro_batch_size = 1\n", "job.toml", "");
+  Config single =
+      parse_config("[training]\nglobal_batch_size = 8\nmicro_batch_size = 1\n", "job.toml", "");
   single.model.from = "somewhere";
   CHECK_THAT(complaint_of([&] { check_fits(single, resnet("", 8)); }),
-             Catch::Contains("one value in each channel") && Catch::Contains("use a micro_batch_size of 2 or more"));
+             Catch::Contains("one value in each channel") &&
+                 Catch::Contains("use a micro_batch_size of 2 or more"));
 }
 
 }  // namespace

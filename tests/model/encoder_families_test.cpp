@@ -58,18 +58,22 @@ TEST_CASE("samples of encoders say what they are", "[families]") {
   CHECK((text.rows == 8 && text.classes == 30 && text.token_types == 3));
   CHECK((text.tokens() && text.has_unlabelled() && !text.predicts_next()));
   const SampleShape image = vit(R"(, "id2label": {"0": "a", "1": "b", "2": "c"})").sample;
-  CHECK((image.rows == 1 && image.classes == 3 && image.features == 2 * 8 * 8 && image.image.num_patches() == 4));
+  CHECK((image.rows == 1 && image.classes == 3 && image.features == 2 * 8 * 8 &&
+         image.image.num_patches() == 4));
   CHECK((image.is_image() && !image.has_unlabelled() && !image.predicts_next()));
   CHECK(vit().sample.classes == 2);
 }
 
-TEST_CASE("weights of patches, of the class and of places are matrices with the shapes of files", "[families]") {
+TEST_CASE("weights of patches, of the class and of places are matrices with the shapes of files",
+          "[families]") {
   const Model model = vit();
-  const ParameterSpec& patches = parameter(model, "vit.embeddings.patch_embeddings.projection.weight");
+  const ParameterSpec& patches =
+      parameter(model, "vit.embeddings.patch_embeddings.projection.weight");
   CHECK(patches.shape == std::vector<std::int64_t>{12, 32});
   CHECK(patches.file_shape == std::vector<std::int64_t>{12, 2, 4, 4});
   CHECK(parameter(model, "vit.embeddings.patch_embeddings.projection.bias").file_shape.empty());
-  CHECK(parameter(model, "vit.embeddings.cls_token").file_shape == std::vector<std::int64_t>{1, 1, 12});
+  CHECK(parameter(model, "vit.embeddings.cls_token").file_shape ==
+        std::vector<std::int64_t>{1, 1, 12});
   const ParameterSpec& places = parameter(model, "vit.embeddings.position_embeddings");
   CHECK(places.file_shape == std::vector<std::int64_t>{1, 5, 12});
   CHECK((places.decays() && parameter(model, "vit.embeddings.cls_token").decays()));
@@ -96,12 +100,15 @@ TEST_CASE("what an encoder cannot follow is refused", "[families]") {
   CHECK_THAT(complaint_of([] { bert(R"(, "is_decoder": true)"); }), Catch::Contains("is_decoder"));
   CHECK_THAT(complaint_of([] { bert(R"(, "position_embedding_type": "relative_key")"); }),
              Catch::Contains("position_embedding_type"));
-  CHECK_THAT(complaint_of([] { bert(R"(, "tie_word_embeddings": false)"); }), Catch::Contains("tie_word_embeddings"));
-  CHECK_THAT(complaint_of([] { vit(R"(, "problem_type": "regression")"); }), Catch::Contains("problem_type"));
+  CHECK_THAT(complaint_of([] { bert(R"(, "tie_word_embeddings": false)"); }),
+             Catch::Contains("tie_word_embeddings"));
+  CHECK_THAT(complaint_of([] { vit(R"(, "problem_type": "regression")"); }),
+             Catch::Contains("problem_type"));
   CHECK_THAT(complaint_of([] { vit(R"(, "id2label": {})"); }), Catch::Contains("id2label"));
   const auto image = [](const char* size, const char* patch) {
-    return complaint_of(
-        [&] { build("vit", std::string(R"(, "image_size": )") + size + R"(, "patch_size": )" + patch); });
+    return complaint_of([&] {
+      build("vit", std::string(R"(, "image_size": )") + size + R"(, "patch_size": )" + patch);
+    });
   };
   CHECK_THAT(image("10", "4"), Catch::Contains("patches of 4 pixels in images of 10"));
   CHECK_THAT(image("16385", "5"), Catch::Contains("at most 16384"));

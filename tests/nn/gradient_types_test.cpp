@@ -21,11 +21,15 @@ class Watched final : public OperatorModule {
 
   void forward(Batch& batch, Pass& pass) override { module_->forward(batch, pass); }
   void backward_input(const Batch& batch, Pass& pass) override {
-    if (op().as<op::Norm>() != nullptr) types_.of_norms.push_back(pass.gradients[output()].matrix.type);
+    if (op().as<op::Norm>() != nullptr)
+      types_.of_norms.push_back(pass.gradients[output()].matrix.type);
     module_->backward_input(batch, pass);
-    if (op().as<op::Linear>() != nullptr) types_.of_products.push_back(pass.gradients[output()].matrix.type);
+    if (op().as<op::Linear>() != nullptr)
+      types_.of_products.push_back(pass.gradients[output()].matrix.type);
   }
-  void backward_weight(const Batch& batch, Pass& pass) override { module_->backward_weight(batch, pass); }
+  void backward_weight(const Batch& batch, Pass& pass) override {
+    module_->backward_weight(batch, pass);
+  }
   bool weight_reads_gradient() const override { return module_->weight_reads_gradient(); }
 
  private:
@@ -50,8 +54,9 @@ Types run_block(DType type) {
   LayerContext context{host_backend(), arena, group, store, model, type, {}};
   const std::vector<std::size_t> parameters = add_parameters(model.layers[1], ChunkId(0), context);
   Types types;
-  OperatorLayer layer(list, fused(list), parameters, context,
-                      [&](const OperatorPlace& place) { return std::make_unique<Watched>(place, types); });
+  OperatorLayer layer(list, fused(list), parameters, context, [&](const OperatorPlace& place) {
+    return std::make_unique<Watched>(place, types);
+  });
   store.allocate(arena, host_kernels(), type);
   fill_random(store, 3);
   const auto rows = [&](const char* name) {

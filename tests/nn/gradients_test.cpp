@@ -50,8 +50,10 @@ struct Bench {
     layer = make_layer(model.layers[layer_index], ChunkId(0), context);
     store.allocate(arena, host_kernels(), DType::f32);
     store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
-      const bool is_gain = spec.name.find("ln_") != std::string::npos && spec.name.find(".weight") != std::string::npos;
-      const Values values = random_values(spec.name, static_cast<std::size_t>(run.size()), 0.3, is_gain ? 1.0 : 0.0);
+      const bool is_gain = spec.name.find("ln_") != std::string::npos &&
+                           spec.name.find(".weight") != std::string::npos;
+      const Values values =
+          random_values(spec.name, static_cast<std::size_t>(run.size()), 0.3, is_gain ? 1.0 : 0.0);
       std::copy(values.begin(), values.end(), out);
       parameters[spec.name] = values;
     });
@@ -87,7 +89,8 @@ void check_parameter_gradients(Bench& bench, const std::function<double()>& loss
   for (std::size_t i = 0; i < bench.store.parameters().size(); ++i) {
     const std::string& name = bench.store.parameters()[i].spec.name;
     INFO(name);
-    CHECK(error(bench.store.gradient_matrix(i).f32(), derivative(bench.parameters.at(name), loss)) < tolerance);
+    CHECK(error(bench.store.gradient_matrix(i).f32(), derivative(bench.parameters.at(name), loss)) <
+          tolerance);
   }
 }
 
@@ -103,7 +106,8 @@ TEST_CASE("gradients of a transformer block") {
 
   SavedPtr saved;
   const Tensor y = bench.layer->forward(bench.batch, bench.tensor(x), &saved);
-  CHECK(error(y.f32(), plain_block(bench.model, bench.parameters, "h.0.", bench.plain, x)) < tolerance);
+  CHECK(error(y.f32(), plain_block(bench.model, bench.parameters, "h.0.", bench.plain, x)) <
+        tolerance);
   const Tensor dx = bench.layer->backward_input(bench.batch, bench.tensor(weights), *saved);
   bench.layer->backward_weight(bench.batch, *saved);
   CHECK(error(dx.f32(), derivative(x, loss)) < tolerance);
@@ -113,7 +117,9 @@ TEST_CASE("gradients of a transformer block") {
 TEST_CASE("gradients of the embedding") {
   Bench bench(0);
   const Values weights = random_values("weights", bench.rows() * 12, 1.0);
-  const auto loss = [&] { return weighted(plain_embedding(bench.model, bench.parameters, bench.plain), weights); };
+  const auto loss = [&] {
+    return weighted(plain_embedding(bench.model, bench.parameters, bench.plain), weights);
+  };
   SavedPtr saved;
   const Tensor y = bench.layer->forward(bench.batch, {}, &saved);
   CHECK(error(y.f32(), plain_embedding(bench.model, bench.parameters, bench.plain)) < tolerance);
@@ -149,7 +155,8 @@ TEST_CASE("gradients add up over micro-batches and start anew with a step") {
   pass();
   Values twice;
   for (const LocalParameter& p : bench.store.parameters()) {
-    for (std::size_t i = 0; i < p.size(); ++i) twice.push_back(2.0 * bench.store.unit_gradients(p.unit)[p.offset + i]);
+    for (std::size_t i = 0; i < p.size(); ++i)
+      twice.push_back(2.0 * bench.store.unit_gradients(p.unit)[p.offset + i]);
   }
   const auto gradients = [&] {
     std::vector<float> all;

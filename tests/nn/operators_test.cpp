@@ -1,5 +1,5 @@
-// Operators in every combination that families use, against finite differences of the plain double versions; fusions
-// against the operators one by one.
+// Operators in every combination that families use, against finite differences of the plain double
+// versions; fusions against the operators one by one.
 #include <cmath>
 
 #include "base/random.hpp"
@@ -75,7 +75,8 @@ struct Bench {
       indices.push_back(store.add(spec, context.part(spec.axis), model.axis_size(spec.axis)));
     }
     for (const ParameterSpec& buffer : layer.buffers) store.buffers().add(buffer);
-    const std::vector<FusedOperator> operators = fuses ? fused(layer.operators) : unfused(layer.operators);
+    const std::vector<FusedOperator> operators =
+        fuses ? fused(layer.operators) : unfused(layer.operators);
     module = std::make_unique<OperatorLayer>(layer.operators, operators, indices, context);
     store.allocate(arena, host_kernels(), DType::f32);
     store.fill([&](const ParameterSpec& spec, Interval run, float* out) {
@@ -86,13 +87,14 @@ struct Bench {
     });
     const auto rows = samples * static_cast<std::size_t>(model.sample.rows);
     plain.samples = samples;
-    for (std::size_t i = 0; i < samples * static_cast<std::size_t>(model.sample.input_tokens()); ++i) {
+    for (std::size_t i = 0; i < samples * static_cast<std::size_t>(model.sample.input_tokens());
+         ++i) {
       plain.tokens.push_back(static_cast<std::uint32_t>(i * 7 % 19));
     }
     for (std::size_t i = 0; i < rows; ++i) {
       plain.decoder_tokens.push_back(static_cast<std::uint32_t>(i * 3 % 19));
-      plain.targets.push_back(
-          static_cast<std::int32_t>(i * 5 % std::max<std::size_t>(static_cast<std::size_t>(model.sample.classes), 1)));
+      plain.targets.push_back(static_cast<std::int32_t>(
+          i * 5 % std::max<std::size_t>(static_cast<std::size_t>(model.sample.classes), 1)));
       plain.token_types.push_back(static_cast<std::uint32_t>(i / 3 % 2));
     }
     batch.samples = samples;
@@ -130,17 +132,20 @@ struct Bench {
   Tensor tensor(const std::optional<Boundary>& boundary, const Values& values) {
     if (!boundary) return {};
     const Port port = boundary->packed();
-    Tensor t(arena, samples * static_cast<std::size_t>(port.rows), static_cast<std::size_t>(port.columns));
+    Tensor t(arena, samples * static_cast<std::size_t>(port.rows),
+             static_cast<std::size_t>(port.columns));
     std::copy(values.begin(), values.end(), t.f32());
     return t;
   }
 };
 
-/// Forward values and all gradients of the layer, the balance of its experts weighted as the batch says.
+/// Forward values and all gradients of the layer, the balance of its experts weighted as the batch
+/// says.
 void check_layer(Bench& bench) {
   const Layer& layer = bench.layer;
   Values x = layer.input ? random_values("x", bench.size_of(*layer.input), 1.0) : Values();
-  const Values weights = layer.output ? random_values("weights", bench.size_of(*layer.output), 1.0) : Values{1.0};
+  const Values weights =
+      layer.output ? random_values("weights", bench.size_of(*layer.output), 1.0) : Values{1.0};
   const auto evaluate = [&] { return plain_operators(layer, bench.parameters, bench.plain, x); };
   const auto loss = [&] {
     const Values y = evaluate();
@@ -152,7 +157,8 @@ void check_layer(Bench& bench) {
   const Tensor y = bench.module->forward(bench.batch, bench.tensor(layer.input, x), &saved);
   if (layer.output) CHECK(error(y.f32(), evaluate()) < 1e-5);
   if (!layer.output) CHECK(bench.loss == Approx(evaluate()[0]).epsilon(1e-6));
-  const Tensor dx = bench.module->backward_input(bench.batch, bench.tensor(layer.output, weights), *saved);
+  const Tensor dx =
+      bench.module->backward_input(bench.batch, bench.tensor(layer.output, weights), *saved);
   bench.module->backward_weight(bench.batch, *saved);
   if (layer.input) CHECK(error(dx.f32(), derivative(x, loss)) < 2e-5);
   for (std::size_t i = 0; i < bench.store.parameters().size(); ++i) {
@@ -165,37 +171,38 @@ void check_layer(Bench& bench) {
   }
 }
 
-/// A block whose two parts are added to the stream together, with queries, keys and values in one product of which a
-/// part turns.
+/// A block whose two parts are added to the stream together, with queries, keys and values in one
+/// product of which a part turns.
 Model parallel_model(Activation activation) {
   Model model = build_chain(rich());
   LayerGraph g("block", "b.");
   const ValueIndex x = g.input({5, 12});
   const NormForm norm = {NormKind::layer, 1e-5F, false};
-  const ValueIndex qkv =
-      g.linear("qkv", g.norm("n1", x, norm), {.out = 72, .columns = {ShardAxis::heads, 3, 4}, .bias = true});
+  const ValueIndex qkv = g.linear("qkv", g.norm("n1", x, norm),
+                                  {.out = 72, .columns = {ShardAxis::heads, 3, 4}, .bias = true});
   g.rotary(qkv, {10.0, 2}, 4, true);
   const ValueIndex attended = g.linear("dense", g.attention({qkv}, {6, 6, 4, 0.5}),
                                        {.out = 12, .rows = {ShardAxis::heads, 1, 4}, .bias = true});
-  const ValueIndex up =
-      g.linear("up", g.norm("n2", x, norm), {.out = 10, .columns = {ShardAxis::columns}, .bias = true});
-  const ValueIndex down =
-      g.linear("down", g.activate(up, activation), {.out = 12, .rows = {ShardAxis::columns}, .bias = true});
+  const ValueIndex up = g.linear("up", g.norm("n2", x, norm),
+                                 {.out = 10, .columns = {ShardAxis::columns}, .bias = true});
+  const ValueIndex down = g.linear("down", g.activate(up, activation),
+                                   {.out = 12, .rows = {ShardAxis::columns}, .bias = true});
   g.output(g.add(g.add(x, attended), down));
   model.layers[1] = g.finish(4.0);
   return model;
 }
 
-/// A layer with two ports of unlike shapes of which it changes one, `b`. `passes`: it hands the other one on and adds a
-/// port; else nothing reads `a` any more.
+/// A layer with two ports of unlike shapes of which it changes one, `b`. `passes`: it hands the
+/// other one on and adds a port; else nothing reads `a` any more.
 Model ported_model(bool passes) {
   Model model = build_chain(rich());
   LayerGraph g("block", "p.");
   const std::vector<ValueIndex> ports = g.inputs({{5, 12, "a"}, {2, 7, "b"}});
   const AxisDivision columns = {ShardAxis::columns};
-  const ValueIndex up = g.linear("up", ports[1], {.out = 10, .columns = columns, .bias = true, .wide = true});
-  const ValueIndex changed =
-      g.add(ports[1], g.linear("down", g.activate(up, Activation::gelu), {.out = 7, .rows = columns, .bias = true}));
+  const ValueIndex up =
+      g.linear("up", ports[1], {.out = 10, .columns = columns, .bias = true, .wide = true});
+  const ValueIndex changed = g.add(ports[1], g.linear("down", g.activate(up, Activation::gelu),
+                                                      {.out = 7, .rows = columns, .bias = true}));
   if (passes) {
     const ValueIndex added = g.linear("own", ports[0], {.out = 3, .bias = true, .wide = true});
     g.outputs({{"a", ports[0]}, {"b", changed}, {"c", added}});
@@ -213,7 +220,8 @@ TEST_CASE("dropout drops the same elements forward and backward, by seed, layer 
     for (const Recompute recompute : {Recompute::none, Recompute::selective}) {
       for (const std::size_t layer : {0, 1}) {
         // Without numbers, as in evaluations, nothing is dropped.
-        for (const std::optional<DropoutNumbers>& numbers : {std::optional(DropoutNumbers{11, 7}), {}}) {
+        for (const std::optional<DropoutNumbers>& numbers :
+             {std::optional(DropoutNumbers{11, 7}), {}}) {
           Model model = build_chain(rich());
           add_dropout(model, 0.25, 4.0, "test");
           Bench bench(std::move(model), layer, fuses, recompute);
@@ -259,7 +267,8 @@ TEST_CASE("a device without samples has nothing of several ports") {
     SavedPtr saved;
     CHECK(bench.module->forward(bench.batch, Tensor(bench.arena, 0, 74), &saved).size() == 0);
     const auto elements = static_cast<std::size_t>(bench.layer.output->packed().columns);
-    CHECK(bench.module->backward_input(bench.batch, Tensor(bench.arena, 0, elements), *saved).size() == 0);
+    CHECK(bench.module->backward_input(bench.batch, Tensor(bench.arena, 0, elements), *saved)
+              .size() == 0);
     bench.module->backward_weight(bench.batch, *saved);
   }
 }
@@ -284,7 +293,8 @@ TEST_CASE("gradients with gains of 1 + w, without biases, with one key head") {
   check_layer(bench);
 }
 
-TEST_CASE("gradients with norms behind parts, norms of all heads, scaled parts and positions by YaRN") {
+TEST_CASE(
+    "gradients with norms behind parts, norms of all heads, scaled parts and positions by YaRN") {
   for (const NormPlaces places : {NormPlaces::behind, NormPlaces::both}) {
     for (const bool fuses : {true, false}) {
       for (const double part_scale : {1.0, 0.3}) {
@@ -296,11 +306,13 @@ TEST_CASE("gradients with norms behind parts, norms of all heads, scaled parts a
         block.whole_norms = true;
         block.score_scale = 0.7;
         block.part_scale = part_scale;
-        block.rotary = {.theta = 100.0, .rotated = 4, .scaling = RotaryForm::Scaling::yarn, .factor = 4.0};
+        block.rotary = {
+            .theta = 100.0, .rotated = 4, .scaling = RotaryForm::Scaling::yarn, .factor = 4.0};
         block.rotary.original_length = 16.0;
         block.rotary.attention_factor = 1.2;
         for (const std::size_t layer : {1, 2}) {
-          INFO("places " << static_cast<int>(places) << ", fused " << fuses << ", scale " << part_scale);
+          INFO("places " << static_cast<int>(places) << ", fused " << fuses << ", scale "
+                         << part_scale);
           Bench bench(build_chain(shape), layer, fuses);
           check_layer(bench);
         }
@@ -310,7 +322,8 @@ TEST_CASE("gradients with norms behind parts, norms of all heads, scaled parts a
 }
 
 TEST_CASE("gradients of parallel residuals and packed queries, keys and values") {
-  for (const Activation activation : {Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::silu}) {
+  for (const Activation activation :
+       {Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::silu}) {
     INFO("activation " << static_cast<int>(activation));
     Bench bench(parallel_model(activation), 1);
     check_layer(bench);
@@ -329,7 +342,8 @@ TEST_CASE("gradients of attention within documents") {
   }
 }
 
-TEST_CASE("gradients of an encoder whose norms stand behind the sums, some positions without a label") {
+TEST_CASE(
+    "gradients of an encoder whose norms stand behind the sums, some positions without a label") {
   const ConfigJson config = ConfigJson::parse(
       R"({"model_type": "bert", "vocab_size": 19, "hidden_size": 12, "num_hidden_layers": 1, "num_attention_heads": 3,
           "intermediate_size": 10, "max_position_embeddings": 7, "type_vocab_size": 2})",
@@ -361,10 +375,12 @@ TEST_CASE("gradients of an encoder of images") {
 }
 
 TEST_CASE("gradients of an encoder and a decoder, some sources with padding") {
-  const std::string sizes = R"({"model_type": "t5", "vocab_size": 19, "d_model": 12, "num_layers": 1, "num_heads": 3,
+  const std::string sizes =
+      R"({"model_type": "t5", "vocab_size": 19, "d_model": 12, "num_layers": 1, "num_heads": 3,
       "num_decoder_layers": 2, "d_kv": 4, "d_ff": 10, "relative_attention_num_buckets": 8,
       "relative_attention_max_distance": 6)";
-  for (const std::string kind : {R"(, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false})", "}"}) {
+  for (const std::string kind :
+       {R"(, "feed_forward_proj": "gated-gelu", "tie_word_embeddings": false})", "}"}) {
     const ConfigJson config = ConfigJson::parse(sizes + kind, "here");
     // Two of the four combinations: each of them takes as long as all other families together.
     for (const bool fuses : {true, false}) {
@@ -461,10 +477,12 @@ TEST_CASE("gradients of a network of convolutions and dense layers") {
 }
 
 TEST_CASE("gradients of residual blocks with batch normalisation") {
-  for (const char* blocks : {R"("layer_type": "bottleneck")", R"("layer_type": "basic")",
-                             R"("downsample_in_bottleneck": true, "downsample_in_first_stage": true)"}) {
+  for (const char* blocks :
+       {R"("layer_type": "bottleneck")", R"("layer_type": "basic")",
+        R"("downsample_in_bottleneck": true, "downsample_in_first_stage": true)"}) {
     const ConfigJson config = ConfigJson::parse(
-        std::string(R"({"model_type": "resnet", "embedding_size": 3, "hidden_sizes": [8, 8], "depths": [2, 1],
+        std::string(
+            R"({"model_type": "resnet", "embedding_size": 3, "hidden_sizes": [8, 8], "depths": [2, 1],
                         "num_channels": 2, "id2label": {"0": "a", "1": "b", "2": "c"}, )") +
             blocks + "}",
         "here");

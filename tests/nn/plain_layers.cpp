@@ -17,7 +17,8 @@ Values layer_norm(const Values& x, const Values& gain, const Values& offset) {
     double mean = 0.0;
     double variance = 0.0;
     for (std::size_t c = 0; c < h; ++c) mean += x[r * h + c] / static_cast<double>(h);
-    for (std::size_t c = 0; c < h; ++c) variance += std::pow(x[r * h + c] - mean, 2) / static_cast<double>(h);
+    for (std::size_t c = 0; c < h; ++c)
+      variance += std::pow(x[r * h + c] - mean, 2) / static_cast<double>(h);
     for (std::size_t c = 0; c < h; ++c)
       y[r * h + c] = (x[r * h + c] - mean) / std::sqrt(variance + 1e-5) * gain[c] + offset[c];
   }
@@ -40,7 +41,8 @@ Values linear(const Values& x, const Values& w, std::size_t in, const Values* bi
 }
 
 double gelu(double x) {
-  return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+  return 0.5 * x *
+         (1.0 + std::tanh(std::sqrt(2.0 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
 }
 
 /// qkv (R, 3H) -> (R, H).
@@ -50,7 +52,8 @@ Values attention(const Model& model, const PlainBatch& batch, const Values& qkv)
   const auto d = h / static_cast<std::size_t>(model.axis_size(ShardAxis::heads));
   Values out(qkv.size() / 3, 0.0);
   for (std::size_t s = 0; s < static_cast<std::size_t>(batch.samples); ++s) {
-    for (std::size_t head = 0; head < static_cast<std::size_t>(model.axis_size(ShardAxis::heads)); ++head) {
+    for (std::size_t head = 0; head < static_cast<std::size_t>(model.axis_size(ShardAxis::heads));
+         ++head) {
       const auto at = [&](std::size_t row, std::size_t part, std::size_t i) {
         return qkv[(s * t + row) * 3 * h + part * h + head * d + i];
       };
@@ -64,7 +67,8 @@ Values attention(const Model& model, const PlainBatch& batch, const Values& qkv)
           sum += weight[k];
         }
         for (std::size_t k = 0; k <= row; ++k) {
-          for (std::size_t i = 0; i < d; ++i) out[(s * t + row) * h + head * d + i] += weight[k] / sum * at(k, 2, i);
+          for (std::size_t i = 0; i < d; ++i)
+            out[(s * t + row) * h + head * d + i] += weight[k] / sum * at(k, 2, i);
         }
       }
     }
@@ -86,29 +90,33 @@ Values plain_embedding(const Model& model, const Parameters& p, const PlainBatch
   Values x(batch.tokens.size() * h);
   for (std::size_t r = 0; r < batch.tokens.size(); ++r) {
     for (std::size_t c = 0; c < h; ++c) {
-      x[r * h + c] = p.at("wte.weight")[batch.tokens[r] * h + c] + p.at("wpe.weight")[r % t * h + c];
+      x[r * h + c] =
+          p.at("wte.weight")[batch.tokens[r] * h + c] + p.at("wpe.weight")[r % t * h + c];
     }
   }
   return x;
 }
 
-Values plain_block(const Model& model, const Parameters& p, const std::string& prefix, const PlainBatch& batch,
-                   const Values& x) {
+Values plain_block(const Model& model, const Parameters& p, const std::string& prefix,
+                   const PlainBatch& batch, const Values& x) {
   const auto h = hidden_of(model);
   const auto get = [&](const char* name) -> const Values& { return p.at(prefix + name); };
-  const Values qkv = linear(layer_norm(x, get("ln_1.weight"), get("ln_1.bias")), get("attn.c_attn.weight"), h,
-                            &get("attn.c_attn.bias"));
+  const Values qkv = linear(layer_norm(x, get("ln_1.weight"), get("ln_1.bias")),
+                            get("attn.c_attn.weight"), h, &get("attn.c_attn.bias"));
   const Values attended = attention(model, batch, qkv);
-  const Values middle = sum_of(x, linear(attended, get("attn.c_proj.weight"), h, &get("attn.c_proj.bias")));
-  Values up = linear(layer_norm(middle, get("ln_2.weight"), get("ln_2.bias")), get("mlp.c_fc.weight"), h,
-                     &get("mlp.c_fc.bias"));
+  const Values middle =
+      sum_of(x, linear(attended, get("attn.c_proj.weight"), h, &get("attn.c_proj.bias")));
+  Values up = linear(layer_norm(middle, get("ln_2.weight"), get("ln_2.bias")),
+                     get("mlp.c_fc.weight"), h, &get("mlp.c_fc.bias"));
   for (double& value : up) value = gelu(value);
   return sum_of(middle, linear(up, get("mlp.c_proj.weight"), 4 * h, &get("mlp.c_proj.bias")));
 }
 
-double plain_output(const Model& model, const Parameters& p, const PlainBatch& batch, const Values& x) {
+double plain_output(const Model& model, const Parameters& p, const PlainBatch& batch,
+                    const Values& x) {
   const Values& head = p.at(!model.shared_parameters().empty() ? "wte.weight" : "lm_head.weight");
-  const Values logits = linear(layer_norm(x, p.at("ln_f.weight"), p.at("ln_f.bias")), head, hidden_of(model), nullptr);
+  const Values logits = linear(layer_norm(x, p.at("ln_f.weight"), p.at("ln_f.bias")), head,
+                               hidden_of(model), nullptr);
   const auto v = static_cast<std::size_t>(model.sample.classes);
   double loss = 0.0;
   for (std::size_t r = 0; r < batch.targets.size(); ++r) {

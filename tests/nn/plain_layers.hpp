@@ -31,9 +31,10 @@ struct PlainBatch {
 
 /// x (R, H) -> (R, H); the embedding ignores x.
 Values plain_embedding(const Model& model, const Parameters& p, const PlainBatch& batch);
-Values plain_block(const Model& model, const Parameters& p, const std::string& prefix, const PlainBatch& batch,
-                   const Values& x);
+Values plain_block(const Model& model, const Parameters& p, const std::string& prefix,
+                   const PlainBatch& batch, const Values& x);
 /// Sum of the cross-entropy over all rows.
-double plain_output(const Model& model, const Parameters& p, const PlainBatch& batch, const Values& x);
+double plain_output(const Model& model, const Parameters& p, const PlainBatch& batch,
+                    const Values& x);
 
 }  // namespace pptrain::test

@@ -12,7 +12,8 @@ namespace {
 
 double activation(Activation kind, double u) {
   switch (kind) {
-    case Activation::gelu_tanh: return 0.5 * u * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (u + 0.044715 * u * u * u)));
+    case Activation::gelu_tanh:
+      return 0.5 * u * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (u + 0.044715 * u * u * u)));
     case Activation::gelu: return 0.5 * u * (1.0 + std::erf(u / std::sqrt(2.0)));
     case Activation::silu: return u / (1.0 + std::exp(-u));
     case Activation::relu: return u > 0.0 ? u : 0.0;
@@ -25,7 +26,8 @@ class Interpreter {
   Interpreter(const Layer& layer, const Parameters& parameters, const PlainBatch& batch)
       : layer_(layer), batch_(batch), values_(layer.operators.values.size()) {
     // Weights are read for each element, so their names are looked up once.
-    for (const ParameterSpec& spec : layer.parameters) weights_.push_back(&parameters.at(spec.name));
+    for (const ParameterSpec& spec : layer.parameters)
+      weights_.push_back(&parameters.at(spec.name));
   }
 
   Values run(const Values& x) {
@@ -51,10 +53,14 @@ class Interpreter {
     const Value& value = layer_.operators.values[v];
     return static_cast<std::size_t>(value.rows * value.columns);
   }
-  std::size_t length() const { return static_cast<std::size_t>(layer_.operators.values[*op_->output].rows); }
+  std::size_t length() const {
+    return static_cast<std::size_t>(layer_.operators.values[*op_->output].rows);
+  }
 
   void apply(const op::Embedding& e) {
-    const auto& rows = e.decoder ? batch_.decoder_tokens : e.token_types ? batch_.token_types : batch_.tokens;
+    const auto& rows = e.decoder       ? batch_.decoder_tokens
+                       : e.token_types ? batch_.token_types
+                                       : batch_.tokens;
     const std::size_t h = static_cast<std::size_t>(layer_.operators.values[*op_->output].columns);
     Values x(rows.size() * h);
     for (std::size_t r = 0; r < rows.size(); ++r) {
@@ -76,9 +82,11 @@ class Interpreter {
       double mean = 0.0, variance = 0.0;
       for (std::size_t c = 0; c < w; ++c) mean += y[first + c] / static_cast<double>(w);
       if (n.form.kind == NormKind::rms) mean = 0.0;
-      for (std::size_t c = 0; c < w; ++c) variance += std::pow(y[first + c] - mean, 2) / static_cast<double>(w);
+      for (std::size_t c = 0; c < w; ++c)
+        variance += std::pow(y[first + c] - mean, 2) / static_cast<double>(w);
       for (std::size_t c = 0; c < w; ++c) {
-        const double normal = (y[first + c] - mean) / std::sqrt(variance + static_cast<double>(n.form.epsilon));
+        const double normal =
+            (y[first + c] - mean) / std::sqrt(variance + static_cast<double>(n.form.epsilon));
         y[first + c] = normal * (weight(0)[c] + (n.form.one_plus ? 1.0 : 0.0));
         if (n.form.kind == NormKind::layer) y[first + c] += weight(1)[c];
       }
@@ -105,8 +113,8 @@ class Interpreter {
     for (std::size_t r = 0; r < x.size() / width; ++r) {
       for (std::size_t head = 0; head < turned; head += d) {
         for (std::size_t i = 0; i < pairs; ++i) {
-          const double angle =
-              static_cast<double>(r % length()) * rotary_frequency(rotary.form, static_cast<std::int64_t>(i));
+          const double angle = static_cast<double>(r % length()) *
+                               rotary_frequency(rotary.form, static_cast<std::int64_t>(i));
           double& a = x[r * width + head + i];
           double& b = x[r * width + head + pairs + i];
           const double cosine = rotary.form.attention_factor * std::cos(angle);
@@ -119,7 +127,8 @@ class Interpreter {
     }
   }
   /// The keys [first, behind) that row `r` sees, of its sample's.
-  std::pair<std::size_t, std::size_t> seen_keys(const op::SelfAttention& a, std::size_t r, std::size_t keys) const {
+  std::pair<std::size_t, std::size_t> seen_keys(const op::SelfAttention& a, std::size_t r,
+                                                std::size_t keys) const {
     const std::size_t place = r % length(), sample = r / length();
     if (!a.causal) {
       const auto span = static_cast<std::size_t>(a.span);
@@ -129,7 +138,8 @@ class Interpreter {
     }
     const std::size_t seen = a.window > 0 ? static_cast<std::size_t>(a.window) : length();
     std::size_t first = place + 1 > seen ? place + 1 - seen : 0;
-    if (!batch_.document_begin.empty()) first = std::max(first, static_cast<std::size_t>(batch_.document_begin[r]));
+    if (!batch_.document_begin.empty())
+      first = std::max(first, static_cast<std::size_t>(batch_.document_begin[r]));
     return {first, place + 1};
   }
   void apply(const op::SelfAttention& a) {
@@ -166,10 +176,13 @@ class Interpreter {
     }
     out() = y;
   }
-  double bias(const op::SelfAttention& a, std::size_t head, std::size_t key, std::size_t query) const {
+  double bias(const op::SelfAttention& a, std::size_t head, std::size_t key,
+              std::size_t query) const {
     if (a.buckets.count == 0) return 0.0;
-    const std::int64_t bucket = bucket_of(a.buckets, static_cast<std::int64_t>(key) - static_cast<std::int64_t>(query));
-    return weight(0)[head * static_cast<std::size_t>(a.buckets.count) + static_cast<std::size_t>(bucket)];
+    const std::int64_t bucket =
+        bucket_of(a.buckets, static_cast<std::int64_t>(key) - static_cast<std::int64_t>(query));
+    return weight(
+        0)[head * static_cast<std::size_t>(a.buckets.count) + static_cast<std::size_t>(bucket)];
   }
   void apply(const op::Activate& a) {
     Values y = in();
@@ -183,7 +196,8 @@ class Interpreter {
   }
   void apply(const op::Addition& a) {
     Values y = in(0);
-    for (std::size_t i = 0; i < y.size(); ++i) y[i] += in(1)[i] + (a.bias ? weight(0)[i % columns()] : 0.0);
+    for (std::size_t i = 0; i < y.size(); ++i)
+      y[i] += in(1)[i] + (a.bias ? weight(0)[i % columns()] : 0.0);
     out() = y;
   }
   void apply(const op::Loss& loss) {
@@ -200,11 +214,13 @@ class Interpreter {
   /// Element i is decided by word i % 4 of block i / 4.
   void apply(const op::Dropout& d) {
     if (!batch_.dropout) return;
-    const std::uint64_t first = static_cast<std::uint64_t>(batch_.dropout->first_sample) * size_of(*op_->output);
+    const std::uint64_t first =
+        static_cast<std::uint64_t>(batch_.dropout->first_sample) * size_of(*op_->output);
     for (std::size_t i = 0; i < out().size(); ++i) {
       const std::uint64_t element = first + i, block = element / 4, seed = batch_.dropout->seed;
       const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-      const r123::Philox4x32::ctr_type counter = {{low(block), low(block >> 32), low(d.stream), low(d.stream >> 32)}};
+      const r123::Philox4x32::ctr_type counter = {
+          {low(block), low(block >> 32), low(d.stream), low(d.stream >> 32)}};
       const auto words = r123::Philox4x32()(counter, {{low(seed), low(seed >> 32)}});
       out()[i] *= words[element % 4] < d.rate * 4294967296.0 ? 0.0 : 1.0 / (1.0 - d.rate);
     }
@@ -237,7 +253,8 @@ class Interpreter {
     out() = all;
   }
   void apply(const op::ClassToken&) {
-    const std::size_t h = columns(), rows = in().size() / h / static_cast<std::size_t>(batch_.samples);
+    const std::size_t h = columns(),
+                      rows = in().size() / h / static_cast<std::size_t>(batch_.samples);
     Values y;
     for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
       for (std::size_t i = 0; i < (rows + 1) * h; ++i) {
@@ -253,31 +270,40 @@ class Interpreter {
       const auto logit = [&](std::size_t e) { return in()[first + e]; };
       std::vector<std::size_t> ranked(experts);
       std::iota(ranked.begin(), ranked.end(), 0U);
-      std::stable_sort(ranked.begin(), ranked.end(), [&](auto a, auto b) { return logit(a) > logit(b); });
+      std::stable_sort(ranked.begin(), ranked.end(),
+                       [&](auto a, auto b) { return logit(a) > logit(b); });
       double total = 0.0;
-      for (std::size_t j = 0; j < (r.normalised ? chosen : experts); ++j) total += std::exp(logit(ranked[j]));
+      for (std::size_t j = 0; j < (r.normalised ? chosen : experts); ++j)
+        total += std::exp(logit(ranked[j]));
       for (std::size_t j = 0; j < chosen; ++j) y.push_back(std::exp(logit(ranked[j])) / total);
       for (std::size_t j = 0; j < chosen; ++j) y.push_back(static_cast<double>(ranked[j]));
     }
     if (r.capacity > 0) leave_out(r, y);
     out() = y;
   }
-  /// Adds the number of experts to choices that find an expert full: for each the choices before it are counted anew.
+  /// Adds the number of experts to choices that find an expert full: for each the choices before it
+  /// are counted anew.
   void leave_out(const op::Router& r, Values& choice) const {
-    const auto chosen = static_cast<std::size_t>(r.form.chosen), experts = static_cast<std::size_t>(r.form.experts);
+    const auto chosen = static_cast<std::size_t>(r.form.chosen),
+               experts = static_cast<std::size_t>(r.form.experts);
     const Values wanted = choice;
-    const std::size_t all = choice.size() / (2 * chosen), of_sample = all / static_cast<std::size_t>(batch_.samples);
-    const auto number = [&](std::size_t row, std::size_t j) { return wanted[row * 2 * chosen + chosen + j]; };
+    const std::size_t all = choice.size() / (2 * chosen),
+                      of_sample = all / static_cast<std::size_t>(batch_.samples);
+    const auto number = [&](std::size_t row, std::size_t j) {
+      return wanted[row * 2 * chosen + chosen + j];
+    };
     for (std::size_t row = 0; row < all; ++row) {
       for (std::size_t j = 0; j < chosen; ++j) {
         std::int64_t before = 0;
-        for (std::size_t other = row / of_sample * of_sample; other < (row / of_sample + 1) * of_sample; ++other) {
+        for (std::size_t other = row / of_sample * of_sample;
+             other < (row / of_sample + 1) * of_sample; ++other) {
           for (std::size_t i = 0; i < chosen; ++i) {
             const bool is_earlier = i < j || (i == j && other < row);
             if (is_earlier && number(other, i) == number(row, j)) ++before;
           }
         }
-        if (before >= r.capacity) choice[row * 2 * chosen + chosen + j] += static_cast<double>(experts);
+        if (before >= r.capacity)
+          choice[row * 2 * chosen + chosen + j] += static_cast<double>(experts);
       }
     }
   }
@@ -289,24 +315,30 @@ class Interpreter {
   /// All of them in their order, by a router's result.
   std::vector<Routed> routed(const ExpertForm& form) const {
     const Values& choice = values_[op_->inputs.back()];
-    const auto chosen = static_cast<std::size_t>(form.chosen), width = columns(op_->inputs.size() - 1);
+    const auto chosen = static_cast<std::size_t>(form.chosen),
+               width = columns(op_->inputs.size() - 1);
     std::vector<Routed> rows;
     for (std::size_t at = 0; at < choice.size(); at += width) {
       for (std::size_t j = 0; j < chosen; ++j) {
         if (choice[at + chosen + j] >= static_cast<double>(form.experts)) continue;  // it is full
-        rows.push_back({static_cast<std::size_t>(choice[at + chosen + j]), at / width, choice[at + j]});
+        rows.push_back(
+            {static_cast<std::size_t>(choice[at + chosen + j]), at / width, choice[at + j]});
       }
     }
-    std::stable_sort(rows.begin(), rows.end(), [](const Routed& a, const Routed& b) { return a.expert < b.expert; });
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const Routed& a, const Routed& b) { return a.expert < b.expert; });
     return rows;
   }
-  /// Rows of the only member go to itself: (row, choice) of each that is not left out, in their order.
-  std::vector<std::pair<std::size_t, std::size_t>> sent(const ExpertForm& form, const Values& choice) const {
+  /// Rows of the only member go to itself: (row, choice) of each that is not left out, in their
+  /// order.
+  std::vector<std::pair<std::size_t, std::size_t>> sent(const ExpertForm& form,
+                                                        const Values& choice) const {
     const auto chosen = static_cast<std::size_t>(form.chosen);
     std::vector<std::pair<std::size_t, std::size_t>> all;
     for (std::size_t i = 0; i < choice.size() / 2; ++i) {
       const std::size_t row = i / chosen, j = i % chosen;
-      if (choice[row * 2 * chosen + chosen + j] < static_cast<double>(form.experts)) all.emplace_back(row, j);
+      if (choice[row * 2 * chosen + chosen + j] < static_cast<double>(form.experts))
+        all.emplace_back(row, j);
     }
     return all;
   }
@@ -331,7 +363,8 @@ class Interpreter {
     Values y(in(1).size() / (2 * static_cast<std::size_t>(r.form.chosen)) * columns(), 0.0);
     std::size_t from = 0;
     for (const auto& [row, j] : sent(r.form, in(1))) {
-      for (std::size_t c = 0; c < columns(); ++c) y[row * columns() + c] += in()[from * columns() + c];
+      for (std::size_t c = 0; c < columns(); ++c)
+        y[row * columns() + c] += in()[from * columns() + c];
       ++from;
     }
     out() = y;
@@ -363,11 +396,13 @@ class Interpreter {
     if (g.form.chosen > 0) {
       for (const Routed& r : routed(g.form)) weights.push_back(r.weight);
     } else {
-      for (const double logit : in(op_->inputs.size() - 1)) weights.push_back(1.0 / (1.0 + std::exp(-logit)));
+      for (const double logit : in(op_->inputs.size() - 1))
+        weights.push_back(1.0 / (1.0 + std::exp(-logit)));
     }
     Values y = in(0);
     for (std::size_t i = 0; i < y.size(); ++i) {
-      y[i] = activation(g.activation, y[i]) * (op_->inputs.size() == 3 ? in(1)[i] : 1.0) * weights[i / columns()];
+      y[i] = activation(g.activation, y[i]) * (op_->inputs.size() == 3 ? in(1)[i] : 1.0) *
+             weights[i / columns()];
     }
     out() = y;
   }
@@ -381,30 +416,36 @@ class Interpreter {
     for (std::size_t row = 0; row < rows; ++row) {
       double total = 0.0;
       for (std::size_t e = 0; e < experts; ++e) total += std::exp(in()[row * experts + e]);
-      for (std::size_t e = 0; e < experts; ++e) probabilities[e] += std::exp(in()[row * experts + e]) / total;
+      for (std::size_t e = 0; e < experts; ++e)
+        probabilities[e] += std::exp(in()[row * experts + e]) / total;
     }
     for (std::size_t e = 0; e < experts; ++e) {
-      balance_ += b.share * static_cast<double>(experts) * chosen[e] * probabilities[e] / static_cast<double>(rows);
+      balance_ += b.share * static_cast<double>(experts) * chosen[e] * probabilities[e] /
+                  static_cast<double>(rows);
     }
   }
   void apply(const op::Combine& combine) {
     const std::vector<Routed> rows = routed(combine.form);
     Values y(in(1).size() / columns(1) * columns(), 0.0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      for (std::size_t c = 0; c < columns(); ++c) y[rows[i].row * columns() + c] += in()[i * columns() + c];
+      for (std::size_t c = 0; c < columns(); ++c)
+        y[rows[i].row * columns() + c] += in()[i * columns() + c];
     }
     out() = y;
   }
-  /// Calls visit(pixel of the result, pixel of the map, place in the window) for all that lie under the window.
+  /// Calls visit(pixel of the result, pixel of the map, place in the window) for all that lie under
+  /// the window.
   template <class Visit>
   static void under(const Window& w, const Visit& visit) {
     for (std::int64_t oy = 0; oy < w.out_height(); ++oy) {
       for (std::int64_t ox = 0; ox < w.out_width(); ++ox) {
         for (std::int64_t ky = 0; ky < w.kernel_height; ++ky) {
           for (std::int64_t kx = 0; kx < w.kernel_width; ++kx) {
-            const std::int64_t y = oy * w.stride - w.padding + ky, x = ox * w.stride - w.padding + kx;
+            const std::int64_t y = oy * w.stride - w.padding + ky,
+                               x = ox * w.stride - w.padding + kx;
             if (y < 0 || x < 0 || y >= w.height || x >= w.width) continue;
-            visit(static_cast<std::size_t>(oy * w.out_width() + ox), static_cast<std::size_t>(y * w.width + x),
+            visit(static_cast<std::size_t>(oy * w.out_width() + ox),
+                  static_cast<std::size_t>(y * w.width + x),
                   static_cast<std::size_t>(ky * w.kernel_width + kx));
           }
         }
@@ -412,8 +453,10 @@ class Interpreter {
     }
   }
   void apply(const op::Convolution& c) {
-    const std::size_t channels = columns(), n = weight(0).size() / channels / static_cast<std::size_t>(c.window.area());
-    const auto from = static_cast<std::size_t>(c.window.pixels()), to = static_cast<std::size_t>(c.window.out_pixels());
+    const std::size_t channels = columns(),
+                      n = weight(0).size() / channels / static_cast<std::size_t>(c.window.area());
+    const auto from = static_cast<std::size_t>(c.window.pixels()),
+               to = static_cast<std::size_t>(c.window.out_pixels());
     const auto area = static_cast<std::size_t>(c.window.area());
     Values y(static_cast<std::size_t>(batch_.samples) * to * n, 0.0);
     for (std::size_t i = 0; i < y.size() && c.bias; ++i) y[i] = weight(1)[i % n];
@@ -421,8 +464,8 @@ class Interpreter {
       under(c.window, [&](std::size_t result, std::size_t pixel, std::size_t place) {
         for (std::size_t o = 0; o < n; ++o) {
           for (std::size_t k = 0; k < channels; ++k) {
-            y[(s * to + result) * n + o] +=
-                in()[(s * from + pixel) * channels + k] * weight(0)[(o * channels + k) * area + place];
+            y[(s * to + result) * n + o] += in()[(s * from + pixel) * channels + k] *
+                                            weight(0)[(o * channels + k) * area + place];
           }
         }
       });
@@ -436,7 +479,8 @@ class Interpreter {
     for (std::size_t c = 0; c < channels; ++c) {
       double mean = 0.0, variance = 0.0;
       for (std::size_t i = c; i < y.size(); i += channels) mean += y[i] / rows;
-      for (std::size_t i = c; i < y.size(); i += channels) variance += std::pow(y[i] - mean, 2) / rows;
+      for (std::size_t i = c; i < y.size(); i += channels)
+        variance += std::pow(y[i] - mean, 2) / rows;
       for (std::size_t i = c; i < y.size(); i += channels) {
         y[i] = (y[i] - mean) / std::sqrt(variance + b.epsilon) * weight(0)[c] + weight(1)[c];
       }
@@ -445,7 +489,8 @@ class Interpreter {
   }
   void apply(const op::Pool& p) {
     const std::size_t channels = columns();
-    const auto from = static_cast<std::size_t>(p.window.pixels()), to = static_cast<std::size_t>(p.window.out_pixels());
+    const auto from = static_cast<std::size_t>(p.window.pixels()),
+               to = static_cast<std::size_t>(p.window.out_pixels());
     const bool is_max = p.kind == PoolKind::max;
     Values y(static_cast<std::size_t>(batch_.samples) * to * channels, is_max ? -HUGE_VAL : 0.0);
     for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
@@ -460,7 +505,8 @@ class Interpreter {
     out() = y;
   }
   void apply(const op::Flatten&) {
-    const std::size_t channels = columns(), pixels = in().size() / channels / static_cast<std::size_t>(batch_.samples);
+    const std::size_t channels = columns(),
+                      pixels = in().size() / channels / static_cast<std::size_t>(batch_.samples);
     Values y(in().size());
     for (std::size_t i = 0; i < y.size(); ++i) {
       const std::size_t s = i / (channels * pixels), c = i % channels, p = i / channels % pixels;
@@ -473,8 +519,8 @@ class Interpreter {
     out() = in();
     for (std::size_t i = 0; i < out().size(); ++i) out()[i] += weight(0)[i % weight(0).size()];
   }
-  /// Every pixel of the larger map looks at all of the smaller one: cubic weights are 0 beyond two pixels, and what
-  /// would lie outside belongs to the nearest pixel of the edge.
+  /// Every pixel of the larger map looks at all of the smaller one: cubic weights are 0 beyond two
+  /// pixels, and what would lie outside belongs to the nearest pixel of the edge.
   void apply(const op::Enlarge& e) {
     const std::size_t channels = columns();
     const std::int64_t height = e.map.height, width = e.map.width;
@@ -489,9 +535,11 @@ class Interpreter {
         for (std::int64_t column = 0; column < 2 * width; ++column) {
           for (std::size_t c = 0; c < made; ++c) {
             if (e.kind == EnlargeKind::shuffle) {
-              y.push_back(at(row / 2, column / 2, 4 * c + static_cast<std::size_t>(2 * (row % 2) + column % 2)));
+              y.push_back(at(row / 2, column / 2,
+                             4 * c + static_cast<std::size_t>(2 * (row % 2) + column % 2)));
             } else {
-              y.push_back(between(row, column, height, width, [&](auto r, auto k) { return at(r, k, c); }));
+              y.push_back(
+                  between(row, column, height, width, [&](auto r, auto k) { return at(r, k, c); }));
             }
           }
         }
@@ -500,15 +548,18 @@ class Interpreter {
     out() = y;
   }
   template <class At>
-  static double between(std::int64_t row, std::int64_t column, std::int64_t height, std::int64_t width, const At& at) {
+  static double between(std::int64_t row, std::int64_t column, std::int64_t height,
+                        std::int64_t width, const At& at) {
     const double centre_row = (static_cast<double>(row) - 0.5) / 2.0,
                  centre = (static_cast<double>(column) - 0.5) / 2.0;
     double sum = 0.0;
     for (std::int64_t r = -3; r < height + 3; ++r) {
       for (std::int64_t c = -3; c < width + 3; ++c) {
-        const double weight = cubic(centre_row - static_cast<double>(r)) * cubic(centre - static_cast<double>(c));
+        const double weight =
+            cubic(centre_row - static_cast<double>(r)) * cubic(centre - static_cast<double>(c));
         if (weight != 0.0) {
-          sum += weight * at(std::clamp<std::int64_t>(r, 0, height - 1), std::clamp<std::int64_t>(c, 0, width - 1));
+          sum += weight * at(std::clamp<std::int64_t>(r, 0, height - 1),
+                             std::clamp<std::int64_t>(c, 0, width - 1));
         }
       }
     }
@@ -532,18 +583,22 @@ class Interpreter {
     Values y(in().size());
     for (std::size_t s = 0; s < static_cast<std::size_t>(batch_.samples); ++s) {
       for (std::size_t i = 0; i < order.size(); ++i) {
-        const std::size_t in_map = s * order.size() + static_cast<std::size_t>(order[i][2] * t.map.width + order[i][3]);
+        const std::size_t in_map =
+            s * order.size() + static_cast<std::size_t>(order[i][2] * t.map.width + order[i][3]);
         const std::size_t in_tiles = s * order.size() + i;
         for (std::size_t c = 0; c < channels; ++c) {
-          y[(t.back ? in_map : in_tiles) * channels + c] = in()[(t.back ? in_tiles : in_map) * channels + c];
+          y[(t.back ? in_map : in_tiles) * channels + c] =
+              in()[(t.back ? in_tiles : in_map) * channels + c];
         }
       }
     }
     out() = y;
   }
   void apply(const op::SquareLoss&) {
-    const auto numbers = static_cast<double>(in().size() / static_cast<std::size_t>(batch_.samples));
-    for (std::size_t i = 0; i < in().size(); ++i) loss_ += std::pow(in()[i] - batch_.drawings[i], 2) / numbers;
+    const auto numbers =
+        static_cast<double>(in().size() / static_cast<std::size_t>(batch_.samples));
+    for (std::size_t i = 0; i < in().size(); ++i)
+      loss_ += std::pow(in()[i] - batch_.drawings[i], 2) / numbers;
   }
   void apply(const op::Features&) { out().assign(batch_.features.begin(), batch_.features.end()); }
 
@@ -558,11 +613,13 @@ class Interpreter {
 
 }  // namespace
 
-Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x) {
+Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch,
+                       const Values& x) {
   return Interpreter(layer, parameters, batch).run(x);
 }
 
-double plain_balance(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x) {
+double plain_balance(const Layer& layer, const Parameters& parameters, const PlainBatch& batch,
+                     const Values& x) {
   Interpreter interpreter(layer, parameters, batch);
   interpreter.run(x);
   return interpreter.balance();

@@ -4,13 +4,16 @@
 
 namespace pptrain::test {
 
-/// A layer of any operators in double, one after another on whole tensors as their descriptions say: the reference that
-/// modules, fusions and divisions are held to.
+/// A layer of any operators in double, one after another on whole tensors as their descriptions
+/// say: the reference that modules, fusions and divisions are held to.
 ///
-/// `x` (R, columns of the input port) or empty; returns the layer's result, or the sum of the cross-entropy alone.
-Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x);
+/// `x` (R, columns of the input port) or empty; returns the layer's result, or the sum of the
+/// cross-entropy alone.
+Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch,
+                       const Values& x);
 
 /// Of the same layer the balance of its experts times the rows (`Batch::balance_sum`).
-double plain_balance(const Layer& layer, const Parameters& parameters, const PlainBatch& batch, const Values& x);
+double plain_balance(const Layer& layer, const Parameters& parameters, const PlainBatch& batch,
+                     const Values& x);
 
 }  // namespace pptrain::test

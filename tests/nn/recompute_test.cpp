@@ -43,7 +43,8 @@ Passed pass(int layer_index, Recompute recompute) {
   store.allocate(arena, host_kernels(), DType::f32);
   fill_random(store, 3);
   std::vector<std::uint32_t> tokens(samples * length);
-  for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint32_t>(i * 7 % 50);
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    tokens[i] = static_cast<std::uint32_t>(i * 7 % 50);
   const std::vector<std::int32_t> targets(tokens.begin(), tokens.end());
   double loss = 0.0;
   Batch batch{samples, tokens.data(), targets.data(), 1.0F, &loss};
@@ -56,12 +57,14 @@ Passed pass(int layer_index, Recompute recompute) {
   SavedPtr saved;
   Passed result;
   {
-    const Tensor output = layer->forward(batch, layer_index == 0 ? Tensor() : rows("input"), &saved);
+    const Tensor output =
+        layer->forward(batch, layer_index == 0 ? Tensor() : rows("input"), &saved);
     result.output = values_of(output);
   }
   result.loss = loss;
   result.kept_bytes = arena.bytes_in_use() - before;
-  const Tensor gradient = layer->backward_input(batch, layer_index == 2 ? Tensor() : rows("gradient"), *saved);
+  const Tensor gradient =
+      layer->backward_input(batch, layer_index == 2 ? Tensor() : rows("gradient"), *saved);
   layer->backward_weight(batch, *saved);
   result.input_gradient = values_of(gradient);
   for (const LocalParameter& p : store.parameters()) {
@@ -87,7 +90,8 @@ TEST_CASE("recomputed layers give the same bits") {
   }
 }
 
-TEST_CASE("full recomputation keeps a layer's input, selective all but attention's output and row sums") {
+TEST_CASE(
+    "full recomputation keeps a layer's input, selective all but attention's output and row sums") {
   const std::size_t rows = samples * length;
   const std::size_t input = rows * hidden * sizeof(float);
   CHECK(pass(1, Recompute::full).kept_bytes == input);

@@ -15,7 +15,8 @@ TrainingConfig training(Precision precision, std::optional<double> loss_scale = 
 
 }  // namespace
 
-TEST_CASE("a dynamic loss scale halves where a step is skipped and doubles after 2000 good ones", "[optim]") {
+TEST_CASE("a dynamic loss scale halves where a step is skipped and doubles after 2000 good ones",
+          "[optim]") {
   LossScale scale(training(Precision::fp16));
   REQUIRE(scale.value() == 65536.0);
   REQUIRE(scale.is_dynamic());

@@ -34,7 +34,9 @@ TEST_CASE("wsd is constant before it falls, and steps fall by a factor each") {
   scheduler.warmup_steps = 4;
   scheduler.decay_steps = 5;
   scheduler.minimum = 1e-4;
-  const auto rate = [&](std::int64_t step) { return learning_rate(optimizer, scheduler, step, 20); };
+  const auto rate = [&](std::int64_t step) {
+    return learning_rate(optimizer, scheduler, step, 20);
+  };
   CHECK(rate(1) == Approx(5e-4));
   for (const std::int64_t step : {4, 10, 14}) CHECK(rate(step) == 1e-3);
   CHECK(rate(15) == Approx(1e-3 - 9e-4 / 5));
@@ -63,15 +65,16 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
   Arena arena;
   std::vector<float> weights(16, 1.0F);
   std::vector<float> gradients(16);
-  const auto optimizer = make_optimizer(
-      config,
-      {{weights.data(), gradients.data(), {}, 8, true}, {weights.data() + 8, gradients.data() + 8, {}, 8, false}},
-      arena, host_backend());
+  const auto optimizer = make_optimizer(config,
+                                        {{weights.data(), gradients.data(), {}, 8, true},
+                                         {weights.data() + 8, gradients.data() + 8, {}, 8, false}},
+                                        arena, host_backend());
   std::vector<double> expected(16, 1.0);
   std::vector<double> m(16, 0.0);
   std::vector<double> v(16, 0.0);
   for (int step = 0; step < 5; ++step) {
-    for (int i = 0; i < 16; ++i) gradients[i] = static_cast<float>(0.1 * (i + 1) * (step % 2 == 0 ? 1 : -0.5));
+    for (int i = 0; i < 16; ++i)
+      gradients[i] = static_cast<float>(0.1 * (i + 1) * (step % 2 == 0 ? 1 : -0.5));
     optimizer->step({step, 1e-2, 0.5});
     for (int i = 0; i < 16; ++i) {
       const double g = 0.5 * gradients[i];
@@ -79,8 +82,8 @@ TEST_CASE("AdamW follows its formula in double over several steps and decays mat
       v[i] = 0.95 * v[i] + 0.05 * g * g;
       if (i < 8) expected[i] *= 1.0 - 1e-2 * 0.1;
       const double t = step + 1.0;
-      expected[i] -=
-          1e-2 / (1.0 - std::pow(0.9, t)) * m[i] / (std::sqrt(v[i]) / std::sqrt(1.0 - std::pow(0.95, t)) + 1e-8);
+      expected[i] -= 1e-2 / (1.0 - std::pow(0.9, t)) * m[i] /
+                     (std::sqrt(v[i]) / std::sqrt(1.0 - std::pow(0.95, t)) + 1e-8);
       CHECK(weights[i] == Approx(expected[i]).epsilon(1e-6));
     }
   }
@@ -99,7 +102,8 @@ TEST_CASE("SGD keeps the sum of gradients, and Lion steps by signs") {
       std::vector<float> weights(100, 1.0F);
       const std::vector<float> gradients(100, 2.0F);
       const auto optimizer =
-          make_optimizer(config, {{weights.data(), gradients.data(), {}, 100, true}}, arena, host_backend(), place);
+          make_optimizer(config, {{weights.data(), gradients.data(), {}, 100, true}}, arena,
+                         host_backend(), place);
       for (int step = 0; step < 2; ++step) optimizer->step({step, 0.25, 1.0});
       // Sums of 2 and 3; signs of gradients that stay.
       const float expected = kind == OptimizerKind::sgd ? 1.0F - 0.25F * 5.0F : 1.0F - 0.25F * 2.0F;
@@ -128,13 +132,15 @@ TEST_CASE("AdamW with its state offloaded gives the same bits and says behind wh
     for (std::size_t r = 0; r < sizes.size(); ++r) {
       runs.push_back({weights[k][r].data(), gradients[r].data(), {}, sizes[r], r % 2 == 0});
     }
-    optimizers[k] = make_optimizer(config, runs, arena, host_backend(), k == 0 ? StatePlace::device : StatePlace::host);
+    optimizers[k] = make_optimizer(config, runs, arena, host_backend(),
+                                   k == 0 ? StatePlace::device : StatePlace::host);
   }
   const std::size_t resting = arena.bytes_in_use();
   arena.reset_peak();
   for (int step = 0; step < 4; ++step) {
     for (auto& run : gradients) {
-      for (std::size_t i = 0; i < run.size(); ++i) run[i] = static_cast<float>(std::sin(7.0 * step + 0.3 * i));
+      for (std::size_t i = 0; i < run.size(); ++i)
+        run[i] = static_cast<float>(std::sin(7.0 * step + 0.3 * i));
     }
     for (const auto& optimizer : optimizers) {
       std::size_t done = 0;
@@ -151,7 +157,8 @@ TEST_CASE("AdamW with its state offloaded gives the same bits and says behind wh
       CHECK(std::equal(here[r][q].values, here[r][q].values + sizes[r], there[r][q].values));
     }
   }
-  // The state is 2 x 5904 values, each run on a cache line; a step holds two chunks of an eighth of it.
+  // The state is 2 x 5904 values, each run on a cache line; a step holds two chunks of an eighth of
+  // it.
   CHECK(arena.bytes_in_use() == resting);
   CHECK(arena.peak_bytes() - resting == 2 * 2 * 752 * sizeof(float));
 }

@@ -59,11 +59,13 @@ TEST_CASE("keys of a plan are those that are described", "[keys]") {
       {"/search/rank_correlations", plan_keys::rank_correlations},
       {"/alternatives/0", plan_keys::alternative}};
   for (const auto& [pointer, table] : places) {
-    check_key_table(document, pointer, table, parse_plan, {"zero_groups", "zero_slices"});  // or blocks
+    check_key_table(document, pointer, table, parse_plan,
+                    {"zero_groups", "zero_slices"});  // or blocks
   }
   CHECK(plan_keys::all().size() == places.size());
   const Json written = parse_json(write_plan(parse_plan(everything, "file")), "written");
-  for (const char* key : {"cost", "failures"}) CHECK(written["predicted"][key] == document["predicted"][key]);
+  for (const char* key : {"cost", "failures"})
+    CHECK(written["predicted"][key] == document["predicted"][key]);
 }
 
 TEST_CASE("an objective that nobody knows is refused with the nearest one", "[plan][json]") {

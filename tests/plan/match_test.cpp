@@ -49,7 +49,8 @@ Plan matching_plan() {
   return plan;
 }
 
-std::string refusal(const Plan& plan, const Cluster& cluster = mixed_cluster(), std::int64_t batch = 8) {
+std::string refusal(const Plan& plan, const Cluster& cluster = mixed_cluster(),
+                    std::int64_t batch = 8) {
   return complaint_of([&] { check_plan_matches(plan, small_model(), cluster, batch, "p.json"); });
 }
 
@@ -69,7 +70,8 @@ TEST_CASE("a plan may leave devices out that it knows of", "[plan]") {
   check_plan_matches(plan, small_model(), mixed_cluster(), 8, "p.json");
   plan.device_kinds.clear();
   CHECK(refusal(plan) ==
-        "p.json: a plan for 4 devices, but the job has 5 ranks (every rank drives one device of the plan's cluster); "
+        "p.json: a plan for 4 devices, but the job has 5 ranks (every rank drives one device of "
+        "the plan's cluster); "
         "start 4 ranks, or plan again for 5");
 }
 
@@ -77,7 +79,8 @@ TEST_CASE("a plan for other devices is refused with the first that differs", "[p
   Plan plan = matching_plan();
   plan.device_kinds = {{"fast", 3}, {"slow", 2}};
   CHECK(refusal(plan) ==
-        "p.json: device_kinds: device 3 is a \"slow\" in the plan and a \"fast\" in this job (the plan was made for "
+        "p.json: device_kinds: device 3 is a \"slow\" in the plan and a \"fast\" in this job (the "
+        "plan was made for "
         "cluster \"mixed\"); plan again, or start the ranks in the plan's order of devices");
   plan.device_kinds = {{"fast", 4}};
   CHECK(refusal(plan).starts_with("p.json: a plan for 4 devices, but the job has 5 ranks"));
@@ -86,18 +89,22 @@ TEST_CASE("a plan for other devices is refused with the first that differs", "[p
 TEST_CASE("a plan for another model or batch is refused with what differs", "[plan]") {
   Plan plan = matching_plan();
   plan.stages[1].layers = {{3, 8}};
-  CHECK(refusal(plan).starts_with("p.json: stages: layer 6 does not exist, but the model of this job has 6 layers"));
+  CHECK(refusal(plan).starts_with(
+      "p.json: stages: layer 6 does not exist, but the model of this job has 6 layers"));
   plan = matching_plan();
-  CHECK(refusal(plan, mixed_cluster(), 16).starts_with("p.json: global_batch_size = 8, but the job says 16"));
+  CHECK(refusal(plan, mixed_cluster(), 16)
+            .starts_with("p.json: global_batch_size = 8, but the job says 16"));
   plan.stages[0].shards["columns"] = {{0, 640}, {640, 1024}};
-  CHECK(refusal(plan).starts_with("p.json: stages[0].shards.columns: they end at 1024, but the model has 256 columns"));
+  CHECK(refusal(plan).starts_with(
+      "p.json: stages[0].shards.columns: they end at 1024, but the model has 256 columns"));
   plan.stages[0].shards["columns"] = {{0, 256}, {256, 256}};
   CHECK(refusal(plan).starts_with("p.json: stages[0].shards.columns: a member has none"));
 }
 
 TEST_CASE("a group of more members than heads is refused where there are heads", "[plan]") {
   Plan plan = uniform_plan({{0, 6}}, 1, 5, 8, 4, "1f1b");
-  CHECK(refusal(plan).starts_with("p.json: stages[0]: tensor_parallel = 5, but the model has 4 heads"));
+  CHECK(refusal(plan).starts_with(
+      "p.json: stages[0]: tensor_parallel = 5, but the model has 4 heads"));
 }
 
 }  // namespace

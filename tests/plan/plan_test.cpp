@@ -17,7 +17,8 @@ TEST_CASE("a uniform grid numbers its devices stage by stage, replica by replica
   const Stage& last = plan.stages[1];
   CHECK(last.layers == std::vector<Interval>{{3, 5}});
   // (i * dp + j) * tmp + k with i = 1, dp = tmp = 2
-  CHECK(last.devices == std::vector<std::vector<DeviceId>>{{DeviceId(4), DeviceId(5)}, {DeviceId(6), DeviceId(7)}});
+  CHECK(last.devices ==
+        std::vector<std::vector<DeviceId>>{{DeviceId(4), DeviceId(5)}, {DeviceId(6), DeviceId(7)}});
   CHECK(last.samples == std::vector<Interval>{{0, 2}, {2, 4}});
   CHECK(plan.shape() == "PP 2 x DP 2 x TP 2");
   validate_plan(plan, 5, 8, "made");
@@ -53,15 +54,19 @@ TEST_CASE("a plan has to match its model and cluster", "[plan]") {
   const auto refused = [&](int layers, int devices) {
     return complaint_of([&] { validate_plan(plan, layers, devices, "p.json"); });
   };
-  CHECK(
-      refused(6, 4) ==
-      "p.json: stages: layer 5 is in no stage, but the model of this job has 6 layers (the plan was made for 5 layers, "
-      "numbered from 0); name a plan of this model, or plan again: pptrain plan CONFIG.toml -o PLAN.json");
-  CHECK(refused(4, 4).starts_with("p.json: stages: layer 4 does not exist, but the model of this job has 4 layers ("));
-  CHECK(refused(5, 3).starts_with("p.json: stages[1].devices: device 3 does not exist (the cluster has 3 devices"));
+  CHECK(refused(6, 4) ==
+        "p.json: stages: layer 5 is in no stage, but the model of this job has 6 layers (the plan "
+        "was made for 5 layers, "
+        "numbered from 0); name a plan of this model, or plan again: pptrain plan CONFIG.toml -o "
+        "PLAN.json");
+  CHECK(refused(4, 4).starts_with(
+      "p.json: stages: layer 4 does not exist, but the model of this job has 4 layers ("));
+  CHECK(refused(5, 3).starts_with(
+      "p.json: stages[1].devices: device 3 does not exist (the cluster has 3 devices"));
 }
 
-const std::string document = R"({"schema": "pptrain.plan/1", "planner": "auto", "model": "gpt2-24", "cluster": "c",
+const std::string document =
+    R"({"schema": "pptrain.plan/1", "planner": "auto", "model": "gpt2-24", "cluster": "c",
  "global_batch_size": 32, "micro_batch_size": 2, "micro_batches": 16,
  "schedule": {"name": "1f1b", "virtual_stages": 1, "unit": 0},
  "stages": [
@@ -124,8 +129,11 @@ TEST_CASE("groups within a node are runs of replicas whose every shard is there"
   CHECK(stage.zero_groups.empty());
 }
 
-TEST_CASE("nodes divide the state where each has as many replicas, and never beside blocks", "[plan]") {
-  const auto stage_of = [](int replicas) { return uniform_plan({{0, 2}}, replicas, 1, 6, 6, "1f1b").stages[0]; };
+TEST_CASE("nodes divide the state where each has as many replicas, and never beside blocks",
+          "[plan]") {
+  const auto stage_of = [](int replicas) {
+    return uniform_plan({{0, 2}}, replicas, 1, 6, 6, "1f1b").stages[0];
+  };
   CHECK(has_node_groups(nodes_of(2, 3), stage_of(6)));
   CHECK_FALSE(has_node_groups(nodes_of(1, 6), stage_of(6)));  // one node
   CHECK_FALSE(has_node_groups(nodes_of(6, 1), stage_of(6)));  // a replica on each
@@ -185,66 +193,89 @@ TEST_CASE("what a planner added may be absent", "[plan][json]") {
 
 TEST_CASE("each contradiction of a plan is refused with its path", "[plan][json]") {
   CHECK(refused("\"micro_batches\": 16", "\"micro_batches\": 15")
-            .find("15 micro-batches of 2 samples are not a global batch of 32") != std::string::npos);
+            .find("15 micro-batches of 2 samples are not a global batch of 32") !=
+        std::string::npos);
   CHECK(refused("\"1f1b\"", "\"1f2b\"").find("did you mean \"1f1b\"?") != std::string::npos);
   CHECK(refused("[[0, 7]]", "[[0, 6]]").starts_with("p.json: stages: layer 6 is in no stage"));
   CHECK(refused("[[0, 7]]", "[[0, 8]]").starts_with("p.json: stages: layer 7 is in two stages"));
-  CHECK(refused("[[0, 7]]", "[[0, 3], [3, 7]]").starts_with("p.json: stages[0].layers: 2 intervals"));
-  CHECK(refused("[[0, 7]]", "[[3, 3]]").starts_with("p.json: stages[0].layers: [3, 3] holds no layers"));
-  CHECK(refused("[[1, 2]]", "[[1, 4]]").starts_with("p.json: stages[1].devices: device 4 is used twice"));
-  CHECK(refused("[[1, 2]]", "[[1], [2]]").starts_with("p.json: stages[1].devices: is not a mesh of 1 x 2"));
-  CHECK(refused("[[0, 1], [1, 2]], \"shards\": {}, \"rec", "[[0, 1], [0, 2]], \"shards\": {}, \"rec")
-            .starts_with("p.json: stages[0].samples: do not cover"));
-  CHECK(refused("[[0, 1], [1, 2]], \"shards\": {}, \"rec", "[[0, 2], [2, 2]], \"shards\": {}, \"rec")
-            .starts_with("p.json: stages[0].samples: a replica has no samples"));
-  CHECK(refused("\"samples\": [[0, 2]]", "\"samples\": [[0, 1], [1, 2]]").find("2 intervals for 1 replicas") !=
+  CHECK(
+      refused("[[0, 7]]", "[[0, 3], [3, 7]]").starts_with("p.json: stages[0].layers: 2 intervals"));
+  CHECK(refused("[[0, 7]]", "[[3, 3]]")
+            .starts_with("p.json: stages[0].layers: [3, 3] holds no layers"));
+  CHECK(refused("[[1, 2]]", "[[1, 4]]")
+            .starts_with("p.json: stages[1].devices: device 4 is used twice"));
+  CHECK(refused("[[1, 2]]", "[[1], [2]]")
+            .starts_with("p.json: stages[1].devices: is not a mesh of 1 x 2"));
+  CHECK(
+      refused("[[0, 1], [1, 2]], \"shards\": {}, \"rec", "[[0, 1], [0, 2]], \"shards\": {}, \"rec")
+          .starts_with("p.json: stages[0].samples: do not cover"));
+  CHECK(
+      refused("[[0, 1], [1, 2]], \"shards\": {}, \"rec", "[[0, 2], [2, 2]], \"shards\": {}, \"rec")
+          .starts_with("p.json: stages[0].samples: a replica has no samples"));
+  CHECK(refused("\"samples\": [[0, 2]]", "\"samples\": [[0, 1], [1, 2]]")
+            .find("2 intervals for 1 replicas") != std::string::npos);
+  CHECK(refused("\"heads\"", "\"rows\"")
+            .starts_with("p.json: stages[1].shards: unknown axis \"rows\""));
+  CHECK(refused("[[0, 3], [3, 4]]", "[[0, 3], [2, 4]]").find("gap or overlap") !=
         std::string::npos);
-  CHECK(refused("\"heads\"", "\"rows\"").starts_with("p.json: stages[1].shards: unknown axis \"rows\""));
-  CHECK(refused("[[0, 3], [3, 4]]", "[[0, 3], [2, 4]]").find("gap or overlap") != std::string::npos);
-  CHECK(refused("\"zero_stage\": 1", "\"zero_stage\": 4").starts_with("p.json: stages[1].zero_stage: is 4"));
+  CHECK(refused("\"zero_stage\": 1", "\"zero_stage\": 4")
+            .starts_with("p.json: stages[1].zero_stage: is 4"));
   const std::string groups = "\"zero_groups\": ";
   const auto with_groups = [&](const std::string& stage, const std::string& intervals) {
-    return refused("\"zero_stage\": " + stage, "\"zero_stage\": " + stage + ", " + groups + intervals);
+    return refused("\"zero_stage\": " + stage,
+                   "\"zero_stage\": " + stage + ", " + groups + intervals);
   };
-  CHECK(
-      with_groups("0", "[[0, 1], [1, 2]]").starts_with("p.json: stages[0].zero_groups: are given with zero_stage = 0"));
-  CHECK(with_groups("1", "[[0, 1]]").starts_with("p.json: stages[1].zero_groups: are given for a stage with blocks"));
+  CHECK(with_groups("0", "[[0, 1], [1, 2]]")
+            .starts_with("p.json: stages[0].zero_groups: are given with zero_stage = 0"));
+  CHECK(with_groups("1", "[[0, 1]]")
+            .starts_with("p.json: stages[1].zero_groups: are given for a stage with blocks"));
   CHECK(refused("\"zero_stage\": 0", "\"zero_stage\": 1, " + groups + "[[0, 1], [1, 3]]")
             .starts_with("p.json: stages[0].zero_groups: do not cover the 2 replicas once"));
   const std::string slices = "\"zero_slices\": ";
-  const auto with_slices = [&](const std::string& stage, const std::string& zero, const std::string& intervals) {
-    return refused("\"zero_stage\": " + stage, "\"zero_stage\": " + zero + ", " + slices + intervals);
+  const auto with_slices = [&](const std::string& stage, const std::string& zero,
+                               const std::string& intervals) {
+    return refused("\"zero_stage\": " + stage,
+                   "\"zero_stage\": " + zero + ", " + slices + intervals);
   };
   CHECK(with_slices("0", "0", "[[0, 1], [1, 3]]")
             .starts_with("p.json: stages[0].zero_slices: are given with zero_stage = 0"));
   CHECK(with_slices("1", "1", "[[0, 1]]")
             .starts_with("p.json: stages[1].zero_slices: are given with zero_groups or blocks"));
-  for (const char* wrong : {"[[0, 3]]", "[[0, 1], [1, 1]]", "[[0, 1], [2, 3]]", "[[1, 2], [2, 3]]"}) {
+  for (const char* wrong :
+       {"[[0, 3]]", "[[0, 1], [1, 1]]", "[[0, 1], [2, 3]]", "[[1, 2], [2, 3]]"}) {
     CHECK(with_slices("0", "2", wrong)
-              .starts_with("p.json: stages[0].zero_slices: are not a slice of each of the 2 replicas"));
+              .starts_with(
+                  "p.json: stages[0].zero_slices: are not a slice of each of the 2 replicas"));
   }
-  CHECK(refused("\"layers\": [8, 9]", "\"layers\": [6, 9]").starts_with("p.json: stages[1].blocks[0].layers"));
+  CHECK(refused("\"layers\": [8, 9]", "\"layers\": [6, 9]")
+            .starts_with("p.json: stages[1].blocks[0].layers"));
   // 65536 x 65537 devices are 65536 where a product leaves 32 bits.
   CHECK(refused("\"replicas\": 2, \"tensor_parallel\": 1, \"pattern\"",
                 "\"replicas\": 65536, \"tensor_parallel\": 65537, \"pattern\"")
-            .starts_with("p.json: stages[1].blocks[0]: 65536 replicas x 65537 members are not the stage's 2 devices"));
-  for (const std::string key : {"global_batch_size\": 32", "micro_batch_size\": 2", "micro_batches\": 16"}) {
+            .starts_with("p.json: stages[1].blocks[0]: 65536 replicas x 65537 members are not the "
+                         "stage's 2 devices"));
+  for (const std::string key :
+       {"global_batch_size\": 32", "micro_batch_size\": 2", "micro_batches\": 16"}) {
     const std::string name = key.substr(0, key.find('"'));
-    CHECK(refused(key, name + "\": 9007199254740992").starts_with("p.json: " + name + ": is too large"));
+    CHECK(refused(key, name + "\": 9007199254740992")
+              .starts_with("p.json: " + name + ": is too large"));
   }
   const std::string count = "\"micro_batches\": 16";
   CHECK(refused(count, count + ", \"context\": 3").starts_with("p.json: stages[0].replicas: is 2"));
   CHECK(refused(count, count + ", \"context\": 2").starts_with("p.json: stages[1].replicas: is 1"));
   CHECK(refused("\"full\"", "\"fully\"").find("did you mean \"full\"?") != std::string::npos);
-  CHECK(refused("\"replicas\": 2", "\"replica\": 2").find("did you mean \"replicas\"?") != std::string::npos);
-  CHECK(refused("\"global_batch_size\": 32", "\"global_batch_size\": 0").starts_with("p.json: global_batch_size"));
+  CHECK(refused("\"replicas\": 2", "\"replica\": 2").find("did you mean \"replicas\"?") !=
+        std::string::npos);
+  CHECK(refused("\"global_batch_size\": 32", "\"global_batch_size\": 0")
+            .starts_with("p.json: global_batch_size"));
   CHECK(refused("plan/1", "plan/7").starts_with("p.json: schema: unknown schema"));
 }
 
 TEST_CASE("stages with one chunk are listed in layer order", "[plan]") {
   Plan plan = uniform_plan({{3, 5}, {0, 3}}, 1, 1, 2, 1, "1f1b");
-  CHECK(complaint_of([&] { validate_plan(plan, 5, 2, "p"); }).find("stages are listed in layer order") !=
-        std::string::npos);
+  CHECK(complaint_of([&] {
+          validate_plan(plan, 5, 2, "p");
+        }).find("stages are listed in layer order") != std::string::npos);
 }
 
 TEST_CASE("chunks lie where the schedule has them", "[plan]") {
@@ -261,7 +292,8 @@ TEST_CASE("chunks lie where the schedule has them", "[plan]") {
     CHECK(refused(looping).starts_with("p: stages[1].layers: chunk 2 lies on stage 1"));
   }
   CHECK(refused("1f1b") ==
-        "p: schedule.virtual_stages: is 2 (\"1f1b\" runs one chunk per stage); use 1, or another schedule");
+        "p: schedule.virtual_stages: is 2 (\"1f1b\" runs one chunk per stage); use 1, or another "
+        "schedule");
   plan.stages[0].layers = {{0, 1}, {2, 3}};
   plan.stages[1].layers = {{1, 2}, {3, 4}};
   CHECK(refused("zb-v").starts_with("p: stages[0].layers: chunk 2 lies on stage 0"));
@@ -275,7 +307,8 @@ TEST_CASE("batch sizes near the limit of integers are no overflow", "[plan]") {
   Plan plan = uniform_plan({{0, 2}}, 1, 1, 2, 1, "1f1b");
   plan.micro_batch_size = std::int64_t{1} << 62;
   plan.micro_batches = 4;
-  CHECK(complaint_of([&] { validate_plan(plan, 2, 1, "p"); }).find("contradict") != std::string::npos);
+  CHECK(complaint_of([&] { validate_plan(plan, 2, 1, "p"); }).find("contradict") !=
+        std::string::npos);
 }
 
 }  // namespace

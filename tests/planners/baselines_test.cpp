@@ -21,7 +21,8 @@ Cluster alternating_nodes(double memory = 16e9) {
   return cluster;
 }
 
-const char* const baselines[] = {"amp-sa", "amp-uniform-layers", "amp-uniform-parameters", "random"};
+const char* const baselines[] = {"amp-sa", "amp-uniform-layers", "amp-uniform-parameters",
+                                 "random"};
 
 TEST_CASE("amp's baselines return plans that fit, the same ones every time", "[planners]") {
   const Profile profile = blocks(26, 0.5);
@@ -50,7 +51,8 @@ TEST_CASE("annealing finds placements that the default order does not have", "[p
   restrictions.pipeline = 2;
   const SearchResult amp = search_plan("amp", instance, restrictions, "x");
   SearchResult annealed;
-  const double effort = test::effort_of([&] { annealed = search_plan("amp-sa", instance, restrictions, "x"); });
+  const double effort =
+      test::effort_of([&] { annealed = search_plan("amp-sa", instance, restrictions, "x"); });
   CHECK(annealed.plan->predicted->estimate_seconds < 0.6 * amp.plan->predicted->estimate_seconds);
   // Every stage has devices of one kind, the fast one more layers.
   for (const Stage& stage : annealed.plan->stages) {
@@ -71,9 +73,10 @@ TEST_CASE("the ablations have the best of all degrees with their division", "[pl
   for (const Grid& grid : grids_of(8, {})) {
     if (!why_not_in_space(grid, instance, {}).empty()) continue;
     for (const std::int64_t samples : samples_per_replica(grid, 16, {})) {
-      const Plan plan =
-          uniform_plan(even_division(10, grid.pipeline), grid.data, grid.tensor, 16, samples * grid.data, "1f1b");
-      if (why_not_fit(instance, plan).empty()) least = std::min(least, amp_terms(instance, plan).iteration_seconds);
+      const Plan plan = uniform_plan(even_division(10, grid.pipeline), grid.data, grid.tensor, 16,
+                                     samples * grid.data, "1f1b");
+      if (why_not_fit(instance, plan).empty())
+        least = std::min(least, amp_terms(instance, plan).iteration_seconds);
     }
   }
   const Plan even = *search_plan("amp-uniform-layers", instance, {}, "x").plan;
@@ -112,10 +115,12 @@ TEST_CASE("annealing ends when it is stopped, with the best so far", "[planners]
 
 TEST_CASE("where nothing fits the reason names device, bytes and what would help", "[planners]") {
   const Profile profile = blocks(16, 0.0);
-  // A block takes 16 bytes x 50e6 parameters = 800 MB. With 60 MB of activations for each micro-batch in flight the
-  // 16 devices need 1.76 GB each however the model is cut, with 4 MB of inputs 0.86 GB.
+  // A block takes 16 bytes x 50e6 parameters = 800 MB. With 60 MB of activations for each
+  // micro-batch in flight the 16 devices need 1.76 GB each however the model is cut, with 4 MB of
+  // inputs 0.86 GB.
   const Cluster cluster = alternating_nodes(0.9e9);
-  for (const char* name : {"amp", "amp-sa", "megatron", "data-parallel", "amp-uniform-layers", "random"}) {
+  for (const char* name :
+       {"amp", "amp-sa", "megatron", "data-parallel", "amp-uniform-layers", "random"}) {
     INFO(name);
     const SearchResult result = search_plan(name, {profile, cluster, 32}, {}, "x");
     REQUIRE_FALSE(result.plan.has_value());
@@ -136,14 +141,16 @@ TEST_CASE("a remedy is named when it helps, and only then", "[planners]") {
     const Cluster cluster = alternating_nodes(memory);
     return search_plan("amp", {profile, cluster, 32}, restrictions, "x").why_not;
   };
-  // Four blocks of 800 MB, of which 600 MB are the optimizer's, and 4 micro-batches x 4 x 60 MB of activations
-  // (inputs alone: 4 MB each) on the first stage. As 16 stages the model needs 1.76 GB.
-  CHECK(
-      why_not(3.9e9).ends_with("; try data = pipeline = tensor = \"auto\" or recompute = \"full\" or zero_stage = 1"));
+  // Four blocks of 800 MB, of which 600 MB are the optimizer's, and 4 micro-batches x 4 x 60 MB of
+  // activations (inputs alone: 4 MB each) on the first stage. As 16 stages the model needs 1.76 GB.
+  CHECK(why_not(3.9e9).ends_with(
+      "; try data = pipeline = tensor = \"auto\" or recompute = \"full\" or zero_stage = 1"));
   CHECK(why_not(2.5e9).ends_with("; try data = pipeline = tensor = \"auto\" or zero_stage = 1"));
-  // One block and 4 MB in each of the 16 stages would do with recomputation, on a grid of 4 x 4 only with ZeRO too.
+  // One block and 4 MB in each of the 16 stages would do with recomputation, on a grid of 4 x 4
+  // only with ZeRO too.
   CHECK(why_not(0.9e9).ends_with("; try recompute = \"full\" with zero_stage = 3"));
-  CHECK(why_not(0.5e9).ends_with("; no recomputation or ZeRO stage makes it fit: use more or larger devices"));
+  CHECK(why_not(0.5e9).ends_with(
+      "; no recomputation or ZeRO stage makes it fit: use more or larger devices"));
 }
 
 }  // namespace

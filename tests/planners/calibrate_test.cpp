@@ -17,7 +17,9 @@ struct Planned {
     const Instance instance = {profile, cluster, 16};
     return PlanSimulator(instance).of(plan).iteration_seconds;
   }
-  Calibration by(double measured) const { return calibrate({profile, cluster, 16}, plan, measured, "run"); }
+  Calibration by(double measured) const {
+    return calibrate({profile, cluster, 16}, plan, measured, "run");
+  }
 };
 
 TEST_CASE("times that are scaled by a measured iteration predict it", "[calibrate]") {

@@ -19,7 +19,8 @@ namespace {
 
 using test::everything_free;
 
-/// Simulates every division of every shape of a site with one micro-batch size, and returns how many there were.
+/// Simulates every division of every shape of a site with one micro-batch size, and returns how
+/// many there were.
 int check_bounds(const SearchSpace& space, const Site& site, std::int64_t micro_batch) {
   FrameTables tables(space.instance);
   PlanSimulator simulator(space.instance);
@@ -31,12 +32,14 @@ int check_bounds(const SearchSpace& space, const Site& site, std::int64_t micro_
     if (placed.most_data() > micro_batch) continue;
     const FrameCosts costs(space.instance, tables, placed, micro_batch);
     std::vector<FrameDivision> divisions = FrameDivider(space, costs, infinity).first();
-    for (FrameDivision& other : FrameDivider(space, costs, infinity).others()) divisions.push_back(std::move(other));
+    for (FrameDivision& other : FrameDivider(space, costs, infinity).others())
+      divisions.push_back(std::move(other));
     for (const FrameDivision& division : divisions) {
       const Plan plan = plan_of(space, costs, division);
-      validate_plan(plan, space.instance.profile.num_layers(), space.instance.cluster.num_devices(), "frame");
-      CAPTURE(site.name, plan.shape(), plan.schedule.name, plan.schedule.virtual_stages, plan.schedule.unit,
-              plan.stages.front().zero_stage, plan.micro_batches);
+      validate_plan(plan, space.instance.profile.num_layers(), space.instance.cluster.num_devices(),
+                    "frame");
+      CAPTURE(site.name, plan.shape(), plan.schedule.name, plan.schedule.virtual_stages,
+              plan.schedule.unit, plan.stages.front().zero_stage, plan.micro_batches);
       if (!simulator.of(plan).why_not.empty()) continue;
       const double seconds = simulator.of(plan).iteration_seconds;
       REQUIRE(division.bound <= seconds * (1.0 + 1e-9));
@@ -58,7 +61,8 @@ TEST_CASE("no plan of a frame takes less than the frame's bound", "[planners]") 
       const Instance instance = {profile, cluster, 16};
       const SearchSpace space = {instance, free};
       for (const Site& site : sites_of(instance)) {
-        for (const std::int64_t micro_batch : {2, 4, 8}) count += check_bounds(space, site, micro_batch);
+        for (const std::int64_t micro_batch : {2, 4, 8})
+          count += check_bounds(space, site, micro_batch);
       }
     }
     CHECK(count > (memory < 1.0 ? 300 : 1000));
@@ -106,7 +110,8 @@ TEST_CASE("the order of auto fits with several chunks where 1F1B has room", "[pl
   CHECK(fitting > 3);
 }
 
-/// Eight stages of two V100s in a cluster whose devices have so many bytes, with micro-batches of two samples.
+/// Eight stages of two V100s in a cluster whose devices have so many bytes, with micro-batches of
+/// two samples.
 struct TwoByEight {
   Cluster cluster;
   Instance instance;
@@ -128,7 +133,8 @@ struct TwoByEight {
   }
 };
 
-TEST_CASE("where short memory makes stages uneven, frames that compute F again are looked at too", "[planners]") {
+TEST_CASE("where short memory makes stages uneven, frames that compute F again are looked at too",
+          "[planners]") {
   const Profile profile = blocks(32, 0.0);
   const Restrictions free = everything_free();
   Restrictions divided = free;
@@ -162,7 +168,8 @@ TEST_CASE("where short memory makes stages uneven, frames that compute F again a
   CHECK(uneven > 0);
 }
 
-TEST_CASE("where ZeRO is needed, the order of auto is looked at with the next stronger stage too", "[planners]") {
+TEST_CASE("where ZeRO is needed, the order of auto is looked at with the next stronger stage too",
+          "[planners]") {
   const Profile profile = blocks(32, 0.0);
   const Restrictions free = everything_free();
   std::array<int, 4> cases = {};  // by the weakest stage that fits
@@ -174,7 +181,8 @@ TEST_CASE("where ZeRO is needed, the order of auto is looked at with the next st
     std::optional<FrameDivision> any;
     for (const FrameDivision& division : FrameDivider(space, costs, infinity).others()) {
       const bool is_equal = division.zero < 4;  // of all stages
-      if (division.schedule != ScheduleChoice{"auto", 1, 0} || division.rule > 0 || !is_equal) continue;
+      if (division.schedule != ScheduleChoice{"auto", 1, 0} || division.rule > 0 || !is_equal)
+        continue;
       zeros.insert(division.zero);
       any = division;
     }
@@ -195,7 +203,8 @@ TEST_CASE("where ZeRO is needed, the order of auto is looked at with the next st
   CHECK(cases[2] > 0);
 }
 
-TEST_CASE("the best frames are tried with other ZeRO stages, and what is slower stays", "[planners]") {
+TEST_CASE("the best frames are tried with other ZeRO stages, and what is slower stays",
+          "[planners]") {
   const Profile profile = blocks(32, 0.0);
   Restrictions free = everything_free();
   free.effort = Effort::quick;
@@ -204,13 +213,15 @@ TEST_CASE("the best frames are tried with other ZeRO stages, and what is slower 
       return x.devices == y.devices && x.layers.size() == y.layers.size();
     };
     return a.micro_batch_size == b.micro_batch_size &&
-           std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(), same_mesh);
+           std::equal(a.stages.begin(), a.stages.end(), b.stages.begin(), b.stages.end(),
+                      same_mesh);
   };
   std::size_t varied = 0;
   for (const double memory : {1.5e9, 2e9, 3e9}) {
     const Cluster cluster = with_memory(mixed_nodes(4, 8), memory);
     const Instance instance = {profile, cluster, 64};
-    const FoundFrames found = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
+    const FoundFrames found =
+        search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
     std::size_t faster = 0;
     for (std::size_t i = 0; i < found.plans.size(); ++i) {
       for (std::size_t j = i + 1; j < found.plans.size(); ++j) {
@@ -240,8 +251,10 @@ std::vector<std::vector<Interval>> all_divisions(int layers, int chunks) {
   return all;
 }
 
-TEST_CASE("memory rules out only frames none of whose divisions fit; a stage's work is no more than its cost",
-          "[planners]") {
+TEST_CASE(
+    "memory rules out only frames none of whose divisions fit; a stage's work is no more than its "
+    "cost",
+    "[planners]") {
   constexpr int layers = 9;
   const Restrictions free = everything_free();
   int ruled_out = 0;
@@ -259,7 +272,8 @@ TEST_CASE("memory rules out only frames none of whose divisions fit; a stage's w
       if (!has_rows(instance, meshes)) continue;
       const PlacedShape placed(instance, std::move(meshes), ZeroGroup::replicas);
       const FrameCosts costs(instance, tables, placed, 4);
-      for (const RecomputeRule rule : {RecomputeRule::none, RecomputeRule::full, RecomputeRule::needed}) {
+      for (const RecomputeRule rule :
+           {RecomputeRule::none, RecomputeRule::full, RecomputeRule::needed}) {
         for (const int zero_stage : {0, 1, 3}) {
           ScheduledCost cost(costs, {"1f1b", 1, 0}, {rule, zero_stage});
           bool fits = false;
@@ -281,7 +295,8 @@ TEST_CASE("memory rules out only frames none of whose divisions fit; a stage's w
   CHECK(fitting > 10);
 }
 
-TEST_CASE("stages have the weakest ZeRO stage by which they fit where each has one of its own", "[planners]") {
+TEST_CASE("stages have the weakest ZeRO stage by which they fit where each has one of its own",
+          "[planners]") {
   constexpr int layers = 12;
   const Profile profile = blocks(layers, 0.2);
   const Restrictions free = everything_free();
@@ -297,9 +312,11 @@ TEST_CASE("stages have the weakest ZeRO stage by which they fit where each has o
     const auto with = [&](int zero_stage, bool by_need) {
       return ScheduledCost(costs, {"1f1b", 1, 0}, {RecomputeRule::none, zero_stage, by_need});
     };
-    ScheduledCost weakest = with(1, false), middle = with(2, false), strongest = with(3, false), own = with(1, true);
+    ScheduledCost weakest = with(1, false), middle = with(2, false), strongest = with(3, false),
+                  own = with(1, true);
     for (const std::vector<Interval>& chunks : all_divisions(layers, 2)) {
-      const double overruns[] = {weakest.of(chunks).overrun, middle.of(chunks).overrun, strongest.of(chunks).overrun};
+      const double overruns[] = {weakest.of(chunks).overrun, middle.of(chunks).overrun,
+                                 strongest.of(chunks).overrun};
       const ScheduledCost::Cost cost = own.of(chunks);
       CHECK(cost.overrun == overruns[2]);
       if (overruns[0] == 0.0) CHECK(cost.seconds == weakest.of(chunks).seconds);
@@ -329,14 +346,16 @@ TEST_CASE("a schedule that stores more micro-batches lacks no less memory", "[pl
   const PlacedShape placed(instance, meshes_of(site, {{4, 1, 1}}), ZeroGroup::replicas);
   const FrameCosts costs(instance, tables, placed, 1);
   int pairs = 0;
-  const std::vector<ScheduleChoice> schedules = {{"1f1b", 1, 0},  {"auto", 1, 0},  {"zb-h1", 1, 0}, {"dapple-b", 1, 0},
-                                                 {"zb-h2", 1, 0}, {"gpipe", 1, 0}, {"zeropp", 1, 2}};
+  const std::vector<ScheduleChoice> schedules = {
+      {"1f1b", 1, 0},  {"auto", 1, 0},  {"zb-h1", 1, 0}, {"dapple-b", 1, 0},
+      {"zb-h2", 1, 0}, {"gpipe", 1, 0}, {"zeropp", 1, 2}};
   for (const ScheduleChoice& less : schedules) {
     for (const ScheduleChoice& more : schedules) {
       ScheduledCost a(costs, less, {RecomputeRule::needed, 0});
       ScheduledCost b(costs, more, {RecomputeRule::needed, 0});
       const std::vector<double>& stored = a.in_flight();
-      if (!std::equal(stored.begin(), stored.end(), b.in_flight().begin(), std::less_equal<>())) continue;
+      if (!std::equal(stored.begin(), stored.end(), b.in_flight().begin(), std::less_equal<>()))
+        continue;
       CAPTURE(less.name, more.name);
       ++pairs;
       for (const std::vector<Interval>& chunks : all_divisions(layers, 4)) {
@@ -368,7 +387,8 @@ TEST_CASE("a division costs the same behind another one that was undone", "[plan
       const ScheduleChoice schedule = {chunks == 1 ? "zb-h1" : "interleaved-1f1b", chunks, 0};
       const FrameModes modes = {RecomputeRule::needed, 1};
       ScheduledCost kept(costs, schedule, modes);
-      std::vector<std::vector<Interval>> divisions = all_divisions(layers, chunks * placed.num_stages());
+      std::vector<std::vector<Interval>> divisions =
+          all_divisions(layers, chunks * placed.num_stages());
       if (divisions.size() > 20) divisions.resize(20);
       for (std::size_t d = 0; d < divisions.size(); ++d) {
         kept.of_stages(divisions[d]);
@@ -410,12 +430,14 @@ TEST_CASE("frames and the whole search come to the same with any number of threa
   Restrictions free = everything_free();
   free.threads = 1;
   const Instance instance = {profile, cluster, 16};
-  const FoundFrames one = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
+  const FoundFrames one =
+      search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
   const Plan alone = *search_plan("auto", instance, free, "x").plan;
   REQUIRE_FALSE(one.plans.empty());
   for (const int threads : {2, 4}) {
     free.threads = threads;
-    const FoundFrames more = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
+    const FoundFrames more =
+        search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
     CHECK(more.num_simulated == one.num_simulated);
     CHECK(more.complete == one.complete);
     REQUIRE(more.plans.size() == one.plans.size());
@@ -434,9 +456,11 @@ TEST_CASE("effort says how much a search may simulate", "[planners]") {
   const Cluster cluster = mixed_nodes(2, 4);
   const Instance instance = {profile, cluster, 64};
   Restrictions free = everything_free();
-  const FoundFrames normal = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
+  const FoundFrames normal =
+      search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
   free.effort = Effort::quick;
-  const FoundFrames quick = search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
+  const FoundFrames quick =
+      search_frames({instance, free}, infinity, std::make_shared<KnownOrders>());
   CHECK_FALSE(quick.complete);
   CHECK(quick.num_simulated < normal.num_simulated);
   REQUIRE_FALSE(quick.plans.empty());
@@ -457,17 +481,20 @@ TEST_CASE("devices that do not pay are left out", "[planners]") {
   CHECK(plan.num_devices() == 4);
 }
 
-TEST_CASE("what saves memory is used because it is faster, or because nothing else fits", "[planners]") {
+TEST_CASE("what saves memory is used because it is faster, or because nothing else fits",
+          "[planners]") {
   const Profile profile = blocks(8, 0.0);
   Cluster cluster = mixed_nodes(2, 4);
-  cluster.device_kinds[0].memory = cluster.device_kinds[1].memory = 3e9;  // 8 x 50e6 parameters x 16 bytes are 6.4e9
+  cluster.device_kinds[0].memory = cluster.device_kinds[1].memory = 3e9;  // 8 x 50e6 parameters x
+                                                                          // 16 bytes are 6.4e9
   cluster.finish("made");
   const Restrictions free = everything_free();
   const Instance instance = {profile, cluster, 16};
   const Plan plan = *search_plan("auto", instance, free, "x").plan;
   CHECK(plan.predicted->basis == PredictionBasis::simulation);
   for (int d = 0; d < cluster.num_devices(); ++d) {
-    CHECK(plan.predicted->peak_bytes[static_cast<std::size_t>(d)] <= cluster.kind_of(DeviceId(d)).memory);
+    CHECK(plan.predicted->peak_bytes[static_cast<std::size_t>(d)] <=
+          cluster.kind_of(DeviceId(d)).memory);
   }
   Restrictions replicated = free;
   replicated.pipeline = replicated.tensor = 1;
@@ -482,8 +509,10 @@ TEST_CASE("what saves memory is used because it is faster, or because nothing el
   CHECK(nothing.why_not.find("needs") != std::string::npos);
 }
 
-TEST_CASE("replicas on unlike devices divide the state by the room that these have where equal slices do not fit",
-          "[planners]") {
+TEST_CASE(
+    "replicas on unlike devices divide the state by the room that these have where equal slices do "
+    "not fit",
+    "[planners]") {
   const Profile profile = blocks(32, 0.0);  // 1.6e9 parameters x 16 bytes: 3.2e9 for each of eight
   Cluster cluster = mixed_nodes(2, 4);
   cluster.device_kinds[0].memory = 8e9;
@@ -506,7 +535,8 @@ TEST_CASE("replicas on unlike devices divide the state by the room that these ha
   }
   const ScheduleChoice one = {"1f1b", 1, 0};
   FrameTables tables(instance);
-  const PlacedShape placed(instance, meshes_of(sites_of(instance).front(), {{1, 8, 1}}), ZeroGroup::replicas);
+  const PlacedShape placed(instance, meshes_of(sites_of(instance).front(), {{1, 8, 1}}),
+                           ZeroGroup::replicas);
   const FrameCosts costs(instance, tables, placed, 8, nullptr, Shares::even);
   const std::vector<Interval> all = {{0, 32}};
   CHECK(ScheduledCost(costs, one, {RecomputeRule::none, 3, false, false}).of(all).overrun > 0.0);

@@ -44,8 +44,10 @@ TEST_CASE("a label covers another one if and only if no other stages make it slo
     double most_lost = -std::numeric_limits<double>::infinity();
     for (int slowest = 0; slowest <= 7; ++slowest) {
       for (int gradient = 0; gradient <= 6; ++gradient) {
-        const StageLabel others = {5.0, static_cast<double>(slowest), static_cast<double>(gradient)};
-        most_lost = std::max(most_lost, form.seconds(combined(a, others)) - form.seconds(combined(b, others)));
+        const StageLabel others = {5.0, static_cast<double>(slowest),
+                                   static_cast<double>(gradient)};
+        most_lost = std::max(most_lost,
+                             form.seconds(combined(a, others)) - form.seconds(combined(b, others)));
       }
     }
     CAPTURE(trial);
@@ -58,13 +60,16 @@ TEST_CASE("a label covers another one if and only if no other stages make it slo
 }
 
 /// What is left of labels that come one after another, by the definition.
-std::vector<StageLabel> plain_frontier(const std::vector<StageLabel>& labels, const PipelineForm& form) {
+std::vector<StageLabel> plain_frontier(const std::vector<StageLabel>& labels,
+                                       const PipelineForm& form) {
   std::vector<StageLabel> left;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     bool needed = true;
     for (std::size_t j = 0; j < labels.size(); ++j) {
       // Of labels that cover each other the first one stays.
-      if (j != i && form.covers(labels[j], labels[i]) && (j < i || !form.covers(labels[i], labels[j]))) needed = false;
+      if (j != i && form.covers(labels[j], labels[i]) &&
+          (j < i || !form.covers(labels[i], labels[j])))
+        needed = false;
     }
     if (needed) left.push_back(labels[i]);
   }
@@ -76,7 +81,9 @@ TEST_CASE("a frontier holds the labels that none covers, in the order in which t
   std::size_t most = 0;
   for (int trial = 0; trial < 400; ++trial) {
     const PipelineForm form(1 + draw.number(3));
-    const auto covers = [&form](const StageLabel& a, const StageLabel& b) { return form.covers(a, b); };
+    const auto covers = [&form](const StageLabel& a, const StageLabel& b) {
+      return form.covers(a, b);
+    };
     std::vector<StageLabel> labels(static_cast<std::size_t>(1 + draw.number(40)));
     for (StageLabel& label : labels) label = combined(draw.stage(), draw.stage());
     std::vector<StageLabel> by_value;
@@ -90,16 +97,17 @@ TEST_CASE("a frontier holds the labels that none covers, in the order in which t
     const std::vector<StageLabel> plain = plain_frontier(labels, form);
     CAPTURE(trial);
     REQUIRE(std::equal(by_value.begin(), by_value.end(), plain.begin(), plain.end(), same));
-    REQUIRE(std::equal(by_index.begin(), by_index.end(), plain.begin(), plain.end(),
-                       [&pool](int index, const StageLabel& label) { return same(pool[index], label); }));
+    REQUIRE(std::equal(
+        by_index.begin(), by_index.end(), plain.begin(), plain.end(),
+        [&pool](int index, const StageLabel& label) { return same(pool[index], label); }));
     most = std::max(most, plain.size());
   }
   CHECK(most > 3);
 }
 
 /// The least seconds of one choice of each step, with the label of the steps so far.
-double least_of_all(const std::vector<std::vector<StageLabel>>& steps, const PipelineForm& form, std::size_t step,
-                    const StageLabel& so_far) {
+double least_of_all(const std::vector<std::vector<StageLabel>>& steps, const PipelineForm& form,
+                    std::size_t step, const StageLabel& so_far) {
   if (step == steps.size()) return form.seconds(so_far);
   double least = std::numeric_limits<double>::infinity();
   for (const StageLabel& choice : steps[step]) {
@@ -123,7 +131,8 @@ TEST_CASE("frontiers step by step hold the best of all chains of stages") {
       for (const StageLabel& label : frontier) {
         for (const StageLabel& choice : choices) {
           const StageLabel both = combined(label, choice);
-          if (admit(next, both, [&form](const auto& a, const auto& b) { return form.covers(a, b); })) {
+          if (admit(next, both,
+                    [&form](const auto& a, const auto& b) { return form.covers(a, b); })) {
             next.push_back(both);
           }
         }
@@ -164,7 +173,8 @@ TEST_CASE("micro-batches stored behind some stages are those of a plan") {
       plan.stages.resize(stages);
       for (int behind = 0; behind < stages; ++behind) {
         CAPTURE(schedule, micro_batches, behind);
-        const auto stored = static_cast<double>(micro_batches_in_flight(plan, StageId(stages - 1 - behind)));
+        const auto stored =
+            static_cast<double>(micro_batches_in_flight(plan, StageId(stages - 1 - behind)));
         CHECK(in_flight.behind(behind) == stored);
         CHECK((behind >= in_flight.most_behind()) == (stored == in_flight.behind(stages - 1)));
       }
@@ -178,7 +188,8 @@ TEST_CASE("a cut takes as long as the slowest of all pairs across it") {
     CutPairs pairs;
     std::vector<std::pair<double, Link>> all;
     for (int i = draw.number(8); i >= 0; --i) {
-      all.emplace_back(draw.number(3), Link{1.0 + draw.number(3), static_cast<double>(draw.number(2))});
+      all.emplace_back(draw.number(3),
+                       Link{1.0 + draw.number(3), static_cast<double>(draw.number(2))});
       pairs.add(all.back().first, all.back().second);
     }
     for (const double bytes : {0.0, 1.0, 2.0, 64.0}) {

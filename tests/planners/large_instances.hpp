@@ -9,8 +9,9 @@
 
 namespace pptrain {
 
-/// Transformer blocks of a few hundred million parameters in fp16 on v100 and t4, at degrees 1 to 8: rows of 1, 2, 4,
-/// 8 and 16 samples, in which the per-sample time falls with the samples. With `spread` above 0 the layers differ.
+/// Transformer blocks of a few hundred million parameters in fp16 on v100 and t4, at degrees 1 to
+/// 8: rows of 1, 2, 4, 8 and 16 samples, in which the per-sample time falls with the samples. With
+/// `spread` above 0 the layers differ.
 inline Profile blocks(int layers, double spread) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> real(1.0 - spread, 1.0 + spread);

@@ -17,8 +17,9 @@ struct Size {
   std::int64_t batch;
   double effort;  ///< that planning may take, several times what it does
 };
-constexpr Size sizes[] = {{26, 4, 4, 32, 2},       {26, 16, 16, 256, 5},       {100, 128, 8, 1024, 20},
-                          {100, 128, 8, 2048, 20}, {100, 1280, 8, 10240, 200}, {100, 1280, 8, 16384, 200}};
+constexpr Size sizes[] = {{26, 4, 4, 32, 2},          {26, 16, 16, 256, 5},
+                          {100, 128, 8, 1024, 20},    {100, 128, 8, 2048, 20},
+                          {100, 1280, 8, 10240, 200}, {100, 1280, 8, 16384, 200}};
 
 TEST_CASE("large clusters are planned at once", "[planners]") {
   for (const Size& size : sizes) {
@@ -28,14 +29,18 @@ TEST_CASE("large clusters are planned at once", "[planners]") {
       const Instance instance = {profile, cluster, size.batch};
       SearchResult megatron;
       SearchResult amp;
-      const double megatron_effort = test::effort_of([&] { megatron = search_plan("megatron", instance, {}, "x"); });
-      const double amp_effort = test::effort_of([&] { amp = search_plan("amp", instance, {}, "x"); });
-      INFO(size.layers << " layers, spread " << spread << ", " << size.nodes << " x " << size.devices << " devices");
+      const double megatron_effort =
+          test::effort_of([&] { megatron = search_plan("megatron", instance, {}, "x"); });
+      const double amp_effort =
+          test::effort_of([&] { amp = search_plan("amp", instance, {}, "x"); });
+      INFO(size.layers << " layers, spread " << spread << ", " << size.nodes << " x "
+                       << size.devices << " devices");
       REQUIRE(amp.plan.has_value());
       CHECK(amp.complete);
       CHECK(amp_effort < size.effort);
       CHECK(megatron_effort < size.effort);
-      CHECK(amp.plan->predicted->estimates.at("amp") <= megatron.plan->predicted->estimates.at("amp") * (1 + 1e-12));
+      CHECK(amp.plan->predicted->estimates.at("amp") <=
+            megatron.plan->predicted->estimates.at("amp") * (1 + 1e-12));
       CHECK(amp.grids.front().plan->predicted->estimates == amp.plan->predicted->estimates);
     }
   }
@@ -76,11 +81,13 @@ const std::vector<std::string> always = {"auto",          "amp",    "amp-sa", "m
 
 namespace {
 
-/// Whether a planner of this name is there and tabulates layers; "uniform" and "all" are other planners' names.
+/// Whether a planner of this name is there and tabulates layers; "uniform" and "all" are other
+/// planners' names.
 bool tabulates_layers(const std::string& name) {
   const std::vector<const Planner*>& all = planners();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Planner* planner) { return planner->name() == name && planner->tabulates_layers(); });
+  return std::any_of(all.begin(), all.end(), [&](const Planner* planner) {
+    return planner->name() == name && planner->tabulates_layers();
+  });
 }
 
 }  // namespace
@@ -106,7 +113,8 @@ TEST_CASE("every search of very many layers ends at its limit", "[planners]") {
     if (planner == "exhaustive" || tabulates_layers(planner)) continue;  // refuse so many layers
     INFO(planner);
     SearchResult result;
-    const double effort = test::effort_of([&] { result = search_plan(planner, instance, {}, "x", Stop(1e-3)); });
+    const double effort =
+        test::effort_of([&] { result = search_plan(planner, instance, {}, "x", Stop(1e-3)); });
     CHECK(effort < 3.0 * costing);
     if (std::find(always.begin(), always.end(), planner) == always.end()) continue;
     REQUIRE(result.plan.has_value());
@@ -115,17 +123,22 @@ TEST_CASE("every search of very many layers ends at its limit", "[planners]") {
   }
 }
 
-TEST_CASE("planners with a table of every run of layers leave very many layers to others", "[planners]") {
+TEST_CASE("planners with a table of every run of layers leave very many layers to others",
+          "[planners]") {
   Profile profile;
   for (int l = 0; l < 4097; ++l) profile.layers.push_back(layer(fmt::format("{}", l), 1, 1, 1));
   const Cluster cluster = nodes_of(1, 2, 1e12);
   for (const char* planner : {"dapple", "pipedream", "alpa"}) {
     const Instance instance = {profile, cluster, 4};
     const std::string complaint = complaint_of([&] { search_plan(planner, instance, {}, "x"); });
-    CHECK_THAT(complaint, Catch::StartsWith(fmt::format("x: planner \"{}\" with 4097 layers", planner)) &&
-                              Catch::Contains("4096 at most") && Catch::Contains("use planner \"auto\""));
+    CHECK_THAT(complaint,
+               Catch::StartsWith(fmt::format("x: planner \"{}\" with 4097 layers", planner)) &&
+                   Catch::Contains("4096 at most") && Catch::Contains("use planner \"auto\""));
     const Restrictions restrictions;
-    CHECK_FALSE(planner_called(planner).search({instance, restrictions}).why_not.empty());  // as auto asks it
+    CHECK_FALSE(planner_called(planner).search({instance, restrictions}).why_not.empty());  // as
+                                                                                            // auto
+                                                                                            // asks
+                                                                                            // it
   }
 }
 

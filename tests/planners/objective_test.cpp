@@ -50,12 +50,15 @@ Objective objective(ObjectiveKind kind) {
 }
 
 /// Whether devices 0, "v", and 1, "t", are used.
-std::vector<bool> devices_used(const SearchResult& result) { return used_nodes(priced(1, 1), *result.plan); }
+std::vector<bool> devices_used(const SearchResult& result) {
+  return used_nodes(priced(1, 1), *result.plan);
+}
 
 TEST_CASE("the objective decides which nodes pay", "[planners][objective]") {
   const CostQuestion question = {10.0, {}, {}, {}};
   // On "v" alone a step takes 96 s, on "t" alone 192 s, on both about 64 s.
-  CHECK(devices_used(search({objective(ObjectiveKind::time), question})) == std::vector<bool>{true, true});
+  CHECK(devices_used(search({objective(ObjectiveKind::time), question})) ==
+        std::vector<bool>{true, true});
   const SearchResult cheap = search({objective(ObjectiveKind::cost), question});
   CHECK(devices_used(cheap) == std::vector<bool>{false, true});
   CHECK(cheap.plan->predicted->iteration_seconds == Approx(192.0));
@@ -63,9 +66,12 @@ TEST_CASE("the objective decides which nodes pay", "[planners][objective]") {
   CHECK(cheap.plan->predicted->peak_bytes.size() == 2);
   CHECK(cheap.plan->predicted->peak_bytes[0] == 0.0);
   CHECK(cheap.plan->predicted->lower_bound_seconds <= 64.0 * (1.0 + 1e-9));
-  // With equal prices for equal work the faster device is as cheap; with dearer slow nodes it is cheaper.
-  CHECK(devices_used(search({objective(ObjectiveKind::cost), question, 1.0, 1.0})) == std::vector<bool>{true, false});
-  // 96 s at 10 and 192 s at 4: the product is least on both, where a step costs 14 for two thirds of the time.
+  // With equal prices for equal work the faster device is as cheap; with dearer slow nodes it is
+  // cheaper.
+  CHECK(devices_used(search({objective(ObjectiveKind::cost), question, 1.0, 1.0})) ==
+        std::vector<bool>{true, false});
+  // 96 s at 10 and 192 s at 4: the product is least on both, where a step costs 14 for two thirds
+  // of the time.
   CHECK(devices_used(search({objective(ObjectiveKind::time_cost), question, 10.0, 4.0})) ==
         std::vector<bool>{true, true});
 }
@@ -95,7 +101,8 @@ TEST_CASE("limits of money and speed are kept", "[planners][objective]") {
   CHECK(devices_used(search(cheap)) == std::vector<bool>{false, true});
 }
 
-TEST_CASE("limits that no plan keeps to are refused with the nearest plan", "[planners][objective]") {
+TEST_CASE("limits that no plan keeps to are refused with the nearest plan",
+          "[planners][objective]") {
   const CostQuestion question = {10.0, {}, {}, {}};
   Asked poor = {objective(ObjectiveKind::time), question};
   poor.objective.max_cost = 100.0;
@@ -109,7 +116,8 @@ TEST_CASE("limits that no plan keeps to are refused with the nearest plan", "[pl
         }).starts_with("min_tokens_per_second: no plan that was found has 1M tokens/s"));
 }
 
-TEST_CASE("money without prices and tokens without their number are refused", "[planners][objective]") {
+TEST_CASE("money without prices and tokens without their number are refused",
+          "[planners][objective]") {
   const Profile profile = profile_of_two_kinds();
   Cluster cluster = priced(1.0, 1.0);
   cluster.groups[1].price.reset();
@@ -120,14 +128,17 @@ TEST_CASE("money without prices and tokens without their number are refused", "[
   const std::string unpriced = complaint_of([&] {
     search_by_objective({"auto", instance, {}, "test"}, cost, question);
   });
-  CHECK(unpriced.starts_with("place: objective = \"cost\" without prices (an hour of node has no price)"));
+  CHECK(unpriced.starts_with(
+      "place: objective = \"cost\" without prices (an hour of node has no price)"));
   CHECK(unpriced.find("--price \"node=") != std::string::npos);
   Asked limited = {objective(ObjectiveKind::time), {}};
   limited.objective.min_tokens_per_second = 1.0;
-  CHECK(complaint_of([&] { search(limited); }).find("whose tokens are not counted") != std::string::npos);
+  CHECK(complaint_of([&] { search(limited); }).find("whose tokens are not counted") !=
+        std::string::npos);
 }
 
-TEST_CASE("cost, hours, energy and goodput of a plan follow from its nodes", "[planners][objective]") {
+TEST_CASE("cost, hours, energy and goodput of a plan follow from its nodes",
+          "[planners][objective]") {
   const Profile profile = profile_of_two_kinds();
   Cluster cluster = priced(10.0, 1.0);
   cluster.groups[0].power = 500.0;
@@ -140,7 +151,8 @@ TEST_CASE("cost, hours, energy and goodput of a plan follow from its nodes", "[p
   predict_cost(instance, {10.0, 8e6, 50.0, 200.0}, plan);
   const FailurePrediction& failures = *plan.predicted->failures;
   CHECK(failures.mtbf_seconds == Approx(1e6));  // of two nodes
-  // Young: sqrt(2 x 50 x 10^6) = 10,000 s; Daly: x (1 + 0.005 / 3 + 2.5e-5 / 9) - 50 = 9966.7 s, 100 steps.
+  // Young: sqrt(2 x 50 x 10^6) = 10,000 s; Daly: x (1 + 0.005 / 3 + 2.5e-5 / 9) - 50 = 9966.7 s,
+  // 100 steps.
   CHECK(failures.interval_steps == 100);
   CHECK(failures.goodput == Approx(0.9900).epsilon(1e-3));
   const CostPrediction& cost = *plan.predicted->cost;
@@ -154,7 +166,8 @@ TEST_CASE("cost, hours, energy and goodput of a plan follow from its nodes", "[p
   CHECK(*cost.training->kilowatt_hours == Approx(0.6 * cost.training->seconds / 3600.0));
 }
 
-TEST_CASE("without a checkpoint's time the bytes of the state and the storage say it", "[planners][objective]") {
+TEST_CASE("without a checkpoint's time the bytes of the state and the storage say it",
+          "[planners][objective]") {
   Profile profile = profile_of_two_kinds();
   for (ProfileLayer& layer : profile.layers) layer.parameters = 1e9;
   profile.bytes_per_parameter = {2.0, 4.0, 12.0};

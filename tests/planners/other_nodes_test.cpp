@@ -30,10 +30,12 @@ TEST_CASE("many nodes are looked at in doubling numbers, each group once complet
   add_slow_node(cluster, 1);
   cluster.groups[1].count = 20;
   cluster.finish("made");
-  CHECK(growing_parts({profile, cluster, 8}, 8) == Parts{{1, 0}, {2, 0}, {4, 0}, {8, 0}, {10, 0}, {10, 10}, {10, 20}});
+  CHECK(growing_parts({profile, cluster, 8}, 8) ==
+        Parts{{1, 0}, {2, 0}, {4, 0}, {8, 0}, {10, 0}, {10, 10}, {10, 20}});
 }
 
-TEST_CASE("no part takes longer than fewer nodes, and one alone what its own plan takes", "[planners]") {
+TEST_CASE("no part takes longer than fewer nodes, and one alone what its own plan takes",
+          "[planners]") {
   Profile profile = four_layers();
   add_kind(profile, "t", 3);
   Cluster cluster = nodes_of(2, 2);
@@ -56,7 +58,8 @@ TEST_CASE("degrees that few nodes cannot have are said to be the reason", "[plan
   Restrictions two_stages;
   two_stages.pipeline = 2;
   two_stages.data = 1;
-  const std::vector<OnFewerNodes> parts = plans_on_fewer_nodes("amp", {profile, cluster, 8}, two_stages, 1.0, Stop());
+  const std::vector<OnFewerNodes> parts =
+      plans_on_fewer_nodes("amp", {profile, cluster, 8}, two_stages, 1.0, Stop());
   REQUIRE(parts.size() == 2);
   CHECK_FALSE(parts[0].iteration_seconds);
   CHECK(parts[0].why_not.find("does not multiply up to 1 device") != std::string::npos);

@@ -89,7 +89,8 @@ TEST_CASE("devices that one stands for cost a search next to nothing", "[planner
   const Instance instance = {profile, cluster, batch};
   Plan plan = uniform_plan(even_division(layers, 4), 16, 1, batch, 16, "1f1b");
   CHECK(PlanSimulator(instance).of(plan).work < PlanSimulator::setup_cost(plan));
-  std::swap(plan.stages[0].devices[0], plan.stages[1].devices[0]);  // no shift of the replicas leaves this as it is
+  std::swap(plan.stages[0].devices[0], plan.stages[1].devices[0]);  // no shift of the replicas
+                                                                    // leaves this as it is
   CHECK(PlanSimulator(instance).of(plan).work > PlanSimulator::setup_cost(plan));
 }
 
@@ -99,37 +100,44 @@ std::vector<Plan> searched_plans() {
   for (const ScheduleChoice& schedule :
        {ScheduleChoice{"auto", 1, 0}, {"zb-h2", 1, 0}, {"auto", 2, 0}, {"zb-v", 2, 0}}) {
     for (const int data : {2, 4, 8}) {
-      const std::vector<Interval> chunks = even_division(layers, schedule.virtual_stages * 16 / data);
-      if (std::ssize(chunks) <= layers) plans.push_back(uniform_plan(chunks, data, 1, batch, data, schedule));
+      const std::vector<Interval> chunks =
+          even_division(layers, schedule.virtual_stages * 16 / data);
+      if (std::ssize(chunks) <= layers)
+        plans.push_back(uniform_plan(chunks, data, 1, batch, data, schedule));
     }
   }
   return plans;
 }
 
-TEST_CASE("of orders that take more or less effort those count that the simulator finds fastest", "[planners]") {
+TEST_CASE("of orders that take more or less effort those count that the simulator finds fastest",
+          "[planners]") {
   const Cluster cluster = mixed_nodes(2, 8);
   int won_by_less = 0;
   for (const double spread : {0.2, 0.5, 0.8}) {
     const Profile profile = blocks(layers, spread);
     const Instance instance = {profile, cluster, batch};
     for (const Plan& plan : searched_plans()) {
-      const TrainingSimulation simulation(instance, plan, {instance.ties, cheapest_forms(instance, plan)});
+      const TrainingSimulation simulation(instance, plan,
+                                          {instance.ties, cheapest_forms(instance, plan)});
       std::vector<double> seconds;
-      for (const OrderEffort effort : {OrderEffort::sketch, OrderEffort::brief, OrderEffort::full}) {
+      for (const OrderEffort effort :
+           {OrderEffort::sketch, OrderEffort::brief, OrderEffort::full}) {
         OrderOptions options = simulation.order_options();
         options.effort = effort;
         seconds.push_back(simulation.run(task_orders(plan, options)).makespan_seconds);
       }
       const double fastest = *std::min_element(seconds.begin(), seconds.end());
       CHECK(PlanSimulator(instance).of(plan).iteration_seconds == fastest);
-      CHECK(simulation.run(task_orders(plan, planned_order_options(instance, plan))).makespan_seconds == fastest);
+      CHECK(simulation.run(task_orders(plan, planned_order_options(instance, plan)))
+                .makespan_seconds == fastest);
       won_by_less += fastest < seconds.back() ? 1 : 0;
     }
   }
   CHECK(won_by_less > 0);
 }
 
-TEST_CASE("a plan far above the best is given up with its sketch, and not remembered", "[planners]") {
+TEST_CASE("a plan far above the best is given up with its sketch, and not remembered",
+          "[planners]") {
   const MixedInstance mixed;
   const Instance& instance = mixed.instance;
   for (const Plan& plan : searched_plans()) {
@@ -144,7 +152,8 @@ TEST_CASE("a plan far above the best is given up with its sketch, and not rememb
   }
 }
 
-TEST_CASE("what a plan comes to against the best one does not depend on what was simulated before", "[planners]") {
+TEST_CASE("what a plan comes to against the best one does not depend on what was simulated before",
+          "[planners]") {
   const MixedInstance mixed;
   const Instance& instance = mixed.instance;
   int given_up = 0;

@@ -17,8 +17,10 @@ struct PlanningJob {
   explicit PlanningJob(const std::string& file)
       : config(read_config(file)),
         cluster(read_cluster(config.cluster.file)),
-        profile(config.profile.file.empty() ? analytic_profile(config, cluster) : read_profile(config.profile.file)) {
-    if (config.profile.analytic) fill_missing_kinds(profile, cluster, config.training.precision, config.source);
+        profile(config.profile.file.empty() ? analytic_profile(config, cluster)
+                                            : read_profile(config.profile.file)) {
+    if (config.profile.analytic)
+      fill_missing_kinds(profile, cluster, config.training.precision, config.source);
   }
 };
 

@@ -1,5 +1,6 @@
-// How our closed forms rank the plans that AMP and Sailor measured (benchmarks/papers.json; docs/papers.md has all of
-// them). AMP calls a Spearman correlation of 0.5 "a reasonably strong positive correlation".
+// How our closed forms rank the plans that AMP and Sailor measured (benchmarks/papers.json;
+// docs/papers.md has all of them). AMP calls a Spearman correlation of 0.5 "a reasonably strong
+// positive correlation".
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -21,7 +22,8 @@ Json figures() {
   return Json::parse(file);
 }
 
-/// A measured plan: stages between boundaries, `samples` per replica and micro-batch, placed as AMP does.
+/// A measured plan: stages between boundaries, `samples` per replica and micro-batch, placed as AMP
+/// does.
 Plan plan_of(const Json& row, std::int64_t batch) {
   const int replicas = row.at("dp");
   const int degree = row.at("tmp");
@@ -52,7 +54,8 @@ Plan plan_of(const Json& row, std::int64_t batch) {
 std::vector<double> ranks(const std::vector<double>& values) {
   std::vector<double> result;
   for (const double value : values) {
-    const auto less = std::count_if(values.begin(), values.end(), [&](double v) { return v < value; });
+    const auto less =
+        std::count_if(values.begin(), values.end(), [&](double v) { return v < value; });
     const auto equal = std::count(values.begin(), values.end(), value);
     result.push_back(static_cast<double>(less) + (static_cast<double>(equal) - 1.0) / 2.0);
   }
@@ -75,7 +78,8 @@ double rank_correlation(const std::vector<double>& first, const std::vector<doub
   return together / std::sqrt(spread_a * spread_b);
 }
 
-/// Correlation of one closed form, by the profile and cluster that the job names, with the measured seconds.
+/// Correlation of one closed form, by the profile and cluster that the job names, with the measured
+/// seconds.
 double correlation(const std::string& job, const std::vector<Json>& rows, const std::string& form) {
   const Config config = read_config(source_file("inputs/papers/") + job + ".toml");
   const Profile profile = read_profile(config.profile.file);

@@ -1,5 +1,6 @@
-// The plans of DAPPLE's tables V and VII (Fan et al., PPoPP 2021) beside ours, from its published profiles: by the same
-// formula ours are never slower, whatever micro-batch size theirs take. docs/papers.md has the figures.
+// The plans of DAPPLE's tables V and VII (Fan et al., PPoPP 2021) beside ours, from its published
+// profiles: by the same formula ours are never slower, whatever micro-batch size theirs take.
+// docs/papers.md has the figures.
 #include <algorithm>
 #include <limits>
 
@@ -13,7 +14,9 @@
 namespace pptrain {
 namespace {
 
-Profile profile_of(const std::string& model) { return read_profile(source_file("inputs/profiles/") + model + ".json"); }
+Profile profile_of(const std::string& model) {
+  return read_profile(source_file("inputs/profiles/") + model + ".json");
+}
 
 Cluster configuration(const std::string& letter) {
   return read_cluster(source_file("inputs/clusters/dapple-") + letter + ".toml");
@@ -51,7 +54,8 @@ Plan plan_of(const PublishedPlan& published, std::int64_t micro_batch) {
   return plan;
 }
 
-/// The least `dapple` estimate of the plan with any micro-batch size with which it fits; infinite where none does.
+/// The least `dapple` estimate of the plan with any micro-batch size with which it fits; infinite
+/// where none does.
 double seconds_of(const PublishedPlan& published, const Instance& instance) {
   double least = std::numeric_limits<double>::infinity();
   for (const std::int64_t micro_batch : divisors(published.batch)) {
@@ -59,7 +63,8 @@ double seconds_of(const PublishedPlan& published, const Instance& instance) {
     if (std::any_of(published.stages.begin(), published.stages.end(), lacks)) continue;
     const Plan plan = plan_of(published, micro_batch);
     validate_plan(plan, instance.profile.num_layers(), instance.cluster.num_devices(), "published");
-    if (why_not_fit(instance, plan).empty()) least = std::min(least, dapple_seconds(instance, plan));
+    if (why_not_fit(instance, plan).empty())
+      least = std::min(least, dapple_seconds(instance, plan));
   }
   return least;
 }
@@ -74,7 +79,8 @@ Plan our_plan(const Instance& instance, const Restrictions& restrictions = {}) {
 /// Splits count layers of the paper; `end` is behind the same layer of our profile.
 const std::vector<PublishedPlan>& published_plans() {
   static const std::vector<PublishedPlan> plans = {
-      // Table V. VGG-19 on C: 13:6 as printed, and between convolutions and classifier as its text says.
+      // Table V. VGG-19 on C: 13:6 as printed, and between convolutions and classifier as its text
+      // says.
       {"resnet50", "a", 2048, {{16, 38}}},
       {"resnet50", "b", 2048, {{16, 38}}},
       {"resnet50", "c", 2048, {{16, 38}}},
@@ -112,7 +118,8 @@ TEST_CASE("our plans are not slower than those that DAPPLE published", "[publish
   }
 }
 
-TEST_CASE("our plans are not slower than any straight pipeline, as DAPPLE published some", "[published]") {
+TEST_CASE("our plans are not slower than any straight pipeline, as DAPPLE published some",
+          "[published]") {
   Restrictions straight;
   straight.data = 1;
   for (const auto& [model, letter, batch] : {std::tuple{"gnmt-16", "c", 1024},
@@ -132,7 +139,8 @@ TEST_CASE("our plans are not slower than any straight pipeline, as DAPPLE publis
 }
 
 TEST_CASE("DAPPLE's patterns come out: a stage on each server of configuration A", "[published]") {
-  for (const auto& [model, batch] : {std::pair{"bert-48", 64}, {"xlnet-36", 128}, {"amoeba-36", 128}}) {
+  for (const auto& [model, batch] :
+       {std::pair{"bert-48", 64}, {"xlnet-36", 128}, {"amoeba-36", 128}}) {
     CAPTURE(model);
     const Profile profile = profile_of(model);
     const Cluster cluster = configuration("a");
@@ -144,7 +152,8 @@ TEST_CASE("DAPPLE's patterns come out: a stage on each server of configuration A
   }
 }
 
-TEST_CASE("DAPPLE's patterns come out: BERT-48 straight where every server has one device", "[published]") {
+TEST_CASE("DAPPLE's patterns come out: BERT-48 straight where every server has one device",
+          "[published]") {
   for (const std::string letter : {"b", "c"}) {
     CAPTURE(letter);
     const Profile profile = profile_of("bert-48");
@@ -153,14 +162,16 @@ TEST_CASE("DAPPLE's patterns come out: BERT-48 straight where every server has o
   }
 }
 
-TEST_CASE("DAPPLE's patterns come out: data parallelism for ResNet-50, none for AmoebaNet-36", "[published]") {
+TEST_CASE("DAPPLE's patterns come out: data parallelism for ResNet-50, none for AmoebaNet-36",
+          "[published]") {
   for (const std::string letter : {"a", "b", "c"}) {
     CAPTURE(letter);
     const Profile resnet = profile_of("resnet50");
     const Profile amoeba = profile_of("amoeba-36");
     const Cluster cluster = configuration(letter);
     CHECK(our_plan({resnet, cluster, 2048}).shape() == "PP 1 x DP 16 x TP 1");
-    CHECK_FALSE(search_plan("data-parallel", {amoeba, cluster, 128}, {}, "published").plan.has_value());
+    CHECK_FALSE(
+        search_plan("data-parallel", {amoeba, cluster, 128}, {}, "published").plan.has_value());
   }
 }
 

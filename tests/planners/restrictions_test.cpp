@@ -19,7 +19,9 @@ Profile six_layers() {
 std::string refused(const Restrictions& restrictions, std::int64_t batch = 12) {
   const Profile profile = six_layers();
   const Cluster cluster = nodes_of(4, 4);
-  return complaint_of([&] { search_plan("amp", {profile, cluster, batch}, restrictions, "x.toml"); });
+  return complaint_of([&] {
+    search_plan("amp", {profile, cluster, batch}, restrictions, "x.toml");
+  });
 }
 
 TEST_CASE("a grid has to multiply up to the devices", "[planners]") {
@@ -28,14 +30,15 @@ TEST_CASE("a grid has to multiply up to the devices", "[planners]") {
   r.pipeline = 2;
   r.tensor = 2;
   CHECK(refused(r) ==
-        "x.toml: data = 2, pipeline = 2, tensor = 2 does not multiply up to 16 devices (data x pipeline x "
+        "x.toml: data = 2, pipeline = 2, tensor = 2 does not multiply up to 16 devices (data x "
+        "pipeline x "
         "tensor = 8); start 8 ranks, or set one of them to \"auto\"");
   r.tensor = {};
   r.pipeline = 3;
   r.places["data"] = "x.toml:7";
-  CHECK(
-      refused(r).starts_with("x.toml:7: data = 2, pipeline = 3 does not multiply up to 16 devices (6 is no divisor "
-                             "of 16); use data = 2, pipeline = 4, the nearest that do"));
+  CHECK(refused(r).starts_with(
+      "x.toml:7: data = 2, pipeline = 3 does not multiply up to 16 devices (6 is no divisor "
+      "of 16); use data = 2, pipeline = 4, the nearest that do"));
 }
 
 TEST_CASE("degrees that leave auto no plan are refused with the nearest ones", "[planners]") {
@@ -48,21 +51,26 @@ TEST_CASE("degrees that leave auto no plan are refused with the nearest ones", "
   CHECK(complaint_of([&] {
           search_plan("auto", {profile, cluster, 14}, restrictions, "x");
         }) ==
-        "x.toml:7: no plan was found with data = 7, pipeline = 5 (it takes 35 devices or a multiple, which is no "
-        "divisor of 48); use data = 8, pipeline = 6, the nearest that divide them, or set one of them to \"auto\"");
+        "x.toml:7: no plan was found with data = 7, pipeline = 5 (it takes 35 devices or a "
+        "multiple, which is no "
+        "divisor of 48); use data = 8, pipeline = 6, the nearest that divide them, or set one of "
+        "them to \"auto\"");
 }
 
-TEST_CASE("stages, replicas and micro-batches have to match the model and the batch", "[planners]") {
+TEST_CASE("stages, replicas and micro-batches have to match the model and the batch",
+          "[planners]") {
   Restrictions stages;
   stages.pipeline = 8;
-  CHECK(refused(stages).find("pipeline = 8 is more stages than layers (the model has 6 layers") != std::string::npos);
+  CHECK(refused(stages).find("pipeline = 8 is more stages than layers (the model has 6 layers") !=
+        std::string::npos);
   Restrictions replicas;
   replicas.data = 16;
   CHECK(refused(replicas).find("data = 16 replicas cannot share 12 samples") != std::string::npos);
   CHECK(refused(replicas).find("use at most 12") != std::string::npos);
   Restrictions micro_batch;
   micro_batch.micro_batch_size = 5;
-  CHECK(refused(micro_batch).find("micro_batch_size = 5 does not divide global_batch_size = 12") != std::string::npos);
+  CHECK(refused(micro_batch).find("micro_batch_size = 5 does not divide global_batch_size = 12") !=
+        std::string::npos);
   CHECK(refused(micro_batch).find("use 4 or 6") != std::string::npos);
   Restrictions both;
   both.data = 4;
@@ -77,7 +85,8 @@ std::vector<std::int64_t> shares_of(const Stage& stage) {
   return shares;
 }
 
-TEST_CASE("replicas that cannot share a micro-batch evenly share it nearly so, by every schedule", "[planners]") {
+TEST_CASE("replicas that cannot share a micro-batch evenly share it nearly so, by every schedule",
+          "[planners]") {
   const Profile profile = six_layers();
   const Cluster cluster = nodes_of(2, 4);
   const Instance instance = {profile, cluster, 6};
@@ -85,7 +94,8 @@ TEST_CASE("replicas that cannot share a micro-batch evenly share it nearly so, b
   r.data = 4;
   for (const std::string& schedule : schedule_names()) {
     r.schedule = schedule;
-    for (const char* planner : {"auto", "amp", "megatron", "amp-uniform-layers", "random", "amp-sa"}) {
+    for (const char* planner :
+         {"auto", "amp", "megatron", "amp-uniform-layers", "random", "amp-sa"}) {
       if (std::string(planner) != "auto" && runs_chunks(schedule)) continue;
       INFO(schedule << ", " << planner);
       const SearchResult result = search_plan(planner, instance, r, "x.toml");
@@ -145,7 +155,8 @@ TEST_CASE("a time of a grid with uneven shares is that of the replica with most"
   r.schedule = "zb-h1";
   const Plan plan = *search_plan("amp", instance, r, "x.toml").plan;
   CHECK(plan.micro_batch_size == 6);
-  CHECK(plan.predicted->stage_seconds.front() == Approx(6 * 3 * 2.0));  // six layers, F, B and W of two samples
+  CHECK(plan.predicted->stage_seconds.front() == Approx(6 * 3 * 2.0));  // six layers, F, B and W of
+                                                                        // two samples
 }
 
 TEST_CASE("a tensor-parallel degree has to be in the profile", "[planners]") {
@@ -174,13 +185,15 @@ TEST_CASE("degrees, batches and schedules out of range are refused", "[planners]
   CHECK(refused(schedule).find("did you mean \"1f1b\"?") != std::string::npos);
   schedule.schedule = "zb-h1";
   schedule.virtual_stages = 2;
-  CHECK(refused(schedule).find("virtual_stages = 2 with schedule \"zb-h1\" (it runs one chunk") != std::string::npos);
+  CHECK(refused(schedule).find("virtual_stages = 2 with schedule \"zb-h1\" (it runs one chunk") !=
+        std::string::npos);
   schedule.schedule = "zb-v";
   schedule.virtual_stages = 3;
   CHECK(refused(schedule).find("a V visits each stage twice") != std::string::npos);
   schedule.schedule = "breadth-first";
   schedule.virtual_stages = 100;
-  CHECK(refused(schedule).find("virtual_stages = 100 is more chunks than layers") != std::string::npos);
+  CHECK(refused(schedule).find("virtual_stages = 100 is more chunks than layers") !=
+        std::string::npos);
   schedule.virtual_stages = 1;
   schedule.unit = 2;
   CHECK(refused(schedule).find("unit = 2 with schedule \"breadth-first\"") != std::string::npos);
@@ -189,7 +202,8 @@ TEST_CASE("degrees, batches and schedules out of range are refused", "[planners]
 
 TEST_CASE("restrictions come from the configuration with their lines", "[planners]") {
   const Config config = parse_config(
-      "[training]\nglobal_batch_size = 8\nmicro_batch_size = 4\n[data]\ntrain = \"x\"\n[parallelism]\ndata = 2\n"
+      "[training]\nglobal_batch_size = 8\nmicro_batch_size = 4\n[data]\ntrain = "
+      "\"x\"\n[parallelism]\ndata = 2\n"
       "schedule = \"gpipe\"\n",
       "c.toml", ".");
   const Restrictions r = restrictions_of(config);
@@ -211,15 +225,17 @@ TEST_CASE("what no grid can be is left to planners of other shapes", "[planners]
   Restrictions restrictions;
   restrictions.pipeline = 2;
   const Instance instance = {profile, cluster, 8};
-  CHECK(complaint_of([&] { search_plan("amp", instance, restrictions, "x"); }).find("does not multiply up") !=
-        std::string::npos);
+  CHECK(complaint_of([&] {
+          search_plan("amp", instance, restrictions, "x");
+        }).find("does not multiply up") != std::string::npos);
   const SearchResult result = search_plan("auto", instance, restrictions, "x");
   REQUIRE(result.plan.has_value());
   CHECK(result.plan->num_stages() == 2);
   CHECK(search_plan("exhaustive", instance, restrictions, "x").plan->num_devices() == 3);
   restrictions.data = 2;
-  CHECK(complaint_of([&] { search_plan("auto", instance, restrictions, "x"); }).find("needs 4 devices") !=
-        std::string::npos);
+  CHECK(complaint_of([&] {
+          search_plan("auto", instance, restrictions, "x");
+        }).find("needs 4 devices") != std::string::npos);
 }
 
 }  // namespace pptrain

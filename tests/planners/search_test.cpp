@@ -73,10 +73,12 @@ TEST_CASE("amp examines every grid, micro-batch size and division", "[planners]"
   for (const Grid& grid : grids_of(8, {})) {
     if (!why_not_in_space(grid, instance, {}).empty()) continue;
     for (const std::int64_t samples : samples_per_replica(grid, 16, {})) {
-      for (int cut = 1; cut < 6; ++cut) {  // with more than two stages the even division is tried only
+      for (int cut = 1; cut < 6; ++cut) {  // with more than two stages the even division is tried
+                                           // only
         std::vector<Interval> layers = even_division(6, grid.pipeline);
         if (grid.pipeline == 2) layers = {{0, cut}, {cut, 6}};
-        const Plan plan = uniform_plan(layers, grid.data, grid.tensor, 16, samples * grid.data, "1f1b");
+        const Plan plan =
+            uniform_plan(layers, grid.data, grid.tensor, 16, samples * grid.data, "1f1b");
         least = std::min(least, amp_terms(instance, plan).iteration_seconds);
       }
     }
@@ -151,8 +153,8 @@ TEST_CASE("megatron takes the smallest tmp x pp that fits", "[planners]") {
   CHECK(large.plan->micro_batch_size == 4);
   CHECK_FALSE(alternative(*large.plan, "data-parallel").feasible);
   CHECK(alternative(*large.plan, "data-parallel").why_not.find("39.6 kB") == std::string::npos);
-  CHECK(alternative(*large.plan, "data-parallel").why_not.find("device 0 (v) needs 38.7 KiB of its 38.1 KiB") !=
-        std::string::npos);
+  CHECK(alternative(*large.plan, "data-parallel")
+            .why_not.find("device 0 (v) needs 38.7 KiB of its 38.1 KiB") != std::string::npos);
 }
 
 TEST_CASE("megatron keeps tensor parallelism inside the smallest node", "[planners]") {
@@ -193,7 +195,8 @@ TEST_CASE("restrictions bind the other planners too", "[planners]") {
   restrictions.pipeline = 2;
   const SearchResult result = search_plan("auto", {profile, cluster, 16}, restrictions, "x");
   for (const GridCandidate& grid : result.grids) CHECK(grid.pipeline == 2);
-  CHECK(alternative(*result.plan, "data-parallel").why_not == "the configuration asks for another grid");
+  CHECK(alternative(*result.plan, "data-parallel").why_not ==
+        "the configuration asks for another grid");
   CHECK(alternative(*result.plan, "megatron").feasible);
 }
 
@@ -229,7 +232,8 @@ TEST_CASE("planners over grids divide the state by node where that is asked for"
   for (const char* planner : {"auto", "amp", "megatron", "data-parallel"}) {
     const Plan plan = *search_plan(planner, instance, restrictions, "x").plan;
     CHECK(plan.stages[0].zero_groups == std::vector<Interval>{{0, 4}, {4, 8}});
-    CHECK(amp_terms(instance, plan).iteration_seconds == Approx(plan.predicted->estimates.at("amp")));
+    CHECK(amp_terms(instance, plan).iteration_seconds ==
+          Approx(plan.predicted->estimates.at("amp")));
   }
   restrictions.places["zero_group"] = "x:7";
   CHECK(complaint_of([&] {
@@ -259,7 +263,8 @@ TEST_CASE("auto divides the state by node where that is faster", "[planners]") {
   CHECK(free.stages[0].zero_groups == std::vector<Interval>{{0, 4}, {4, 8}});
 }
 
-TEST_CASE("gpipe is planned where it is asked for, with all micro-batches in flight", "[planners]") {
+TEST_CASE("gpipe is planned where it is asked for, with all micro-batches in flight",
+          "[planners]") {
   const Profile profile = chain(4);
   const Cluster cluster = fast_nodes(1, 4);
   Restrictions restrictions;
@@ -271,13 +276,15 @@ TEST_CASE("gpipe is planned where it is asked for, with all micro-batches in fli
   CHECK(result.plan->predicted->peak_bytes[3] == 1600.0 + 8 * 5000.0);
 }
 
-TEST_CASE("nothing fits: the grid that comes nearest is named with need and capacity", "[planners]") {
+TEST_CASE("nothing fits: the grid that comes nearest is named with need and capacity",
+          "[planners]") {
   const Profile profile = chain(4);
   const Cluster cluster = fast_nodes(1, 4, 5000);
   const SearchResult result = search_plan("auto", {profile, cluster, 8}, {}, "x");
   CHECK_FALSE(result.plan.has_value());
-  // One layer per device, last stage one micro-batch of one sample: 1600 / tmp + 5000 at least; with
-  // four stages the first one holds four micro-batches, with tmp 4 one stage holds 4 layers' activations.
+  // One layer per device, last stage one micro-batch of one sample: 1600 / tmp + 5000 at least;
+  // with four stages the first one holds four micro-batches, with tmp 4 one stage holds 4 layers'
+  // activations.
   CHECK(result.why_not.find("needs") != std::string::npos);
   CHECK(result.why_not.find("of its 4.88 KiB") != std::string::npos);
   for (const GridCandidate& grid : result.grids) {
@@ -297,7 +304,8 @@ TEST_CASE("a number of devices that fits no grid is left to plans of other shape
   validate_plan(*result.plan, 4, 7, "plan");
 }
 
-TEST_CASE("auto is never worse than the others, with shared cores and update times too", "[planners]") {
+TEST_CASE("auto is never worse than the others, with shared cores and update times too",
+          "[planners]") {
   for (const int cores : {0, 1, 2, 3}) {
     Profile profile = chain(6);
     for (ProfileLayer& l : profile.layers) {
@@ -330,15 +338,18 @@ TEST_CASE("with shared cores auto prefers what computes and copies least", "[pla
   // One core computes for all, so that devices only add copies: one of them has none.
   CHECK(best.shape() == "PP 1 x DP 1 x TP 1");
   CHECK(copies == Approx(0.0));
-  // Gradients over 8 replicas: 8 * 2*7/8 * 3200 bytes = 44800, 4.48 s. Any cut moves 16 * 2 * 1000 bytes, 3.2 s.
-  // Seven cuts 22.4 s, one cut and four replicas 3.2 + 2 * 4 * 2*3/4 * 1600 / 1e4 = 5.12 s.
+  // Gradients over 8 replicas: 8 * 2*7/8 * 3200 bytes = 44800, 4.48 s. Any cut moves 16 * 2 * 1000
+  // bytes, 3.2 s. Seven cuts 22.4 s, one cut and four replicas 3.2 + 2 * 4 * 2*3/4 * 1600 / 1e4
+  // = 5.12 s.
   Restrictions all;
   all.data = 8;
   const Plan eight = *search_plan("auto", instance, all, "x").plan;
   CHECK(node_work_seconds(instance, eight)[0] - 16 * 8 * 0.03 == Approx(4.48));
 }
 
-TEST_CASE("AMP's heterogeneous cluster is planned as in the paper: a pipeline over the slow uplinks", "[planners]") {
+TEST_CASE(
+    "AMP's heterogeneous cluster is planned as in the paper: a pipeline over the slow uplinks",
+    "[planners]") {
   // 24 equal blocks of 12.6 M parameters in fp32; a block's activation of 1024 x 1024 samples.
   Profile profile;
   profile.model = "gpt2-24";
@@ -366,7 +377,9 @@ TEST_CASE("ten thousand devices cost a search no more than they may", "[planners
   const Profile profile = chain(26, 8);
   const Cluster cluster = fast_nodes(1250, 8);
   SearchResult result;
-  const double effort = test::effort_of([&] { result = search_plan("auto", {profile, cluster, 10000}, {}, "x"); });
+  const double effort = test::effort_of([&] {
+    result = search_plan("auto", {profile, cluster, 10000}, {}, "x");
+  });
   REQUIRE(result.plan.has_value());
   CHECK(result.plan->num_devices() == 10000);
   CHECK(effort < 6000.0);
@@ -382,7 +395,9 @@ TEST_CASE("every planner can be named in a configuration", "[planners]") {
 TEST_CASE("an unknown planner is refused with the nearest name", "[planners]") {
   const Profile profile = chain(2);
   const Cluster cluster = fast_nodes(1, 1);
-  const std::string text = complaint_of([&] { search_plan("megatrom", {profile, cluster, 4}, {}, "x.toml"); });
+  const std::string text = complaint_of([&] {
+    search_plan("megatrom", {profile, cluster, 4}, {}, "x.toml");
+  });
   CHECK(text.starts_with("x.toml: unknown planner \"megatrom\""));
   CHECK(text.find("did you mean \"megatron\"?") != std::string::npos);
 }

@@ -37,7 +37,8 @@ Cluster two_kinds() {
   return cluster;
 }
 
-TEST_CASE("planner uniform finds grids that divide everything evenly, no slower than AMP's", "[planners]") {
+TEST_CASE("planner uniform finds grids that divide everything evenly, no slower than AMP's",
+          "[planners]") {
   const Profile profile = chain();
   const Cluster cluster = two_kinds();
   const Instance instance = {profile, cluster, 12};
@@ -58,12 +59,14 @@ TEST_CASE("planner uniform finds grids that divide everything evenly, no slower 
   CHECK(best.predicted->iteration_seconds <= amp.predicted->iteration_seconds * (1.0 + 1e-9));
 }
 
-TEST_CASE("planner uniform recomputes on all stages or on none, where memory is short", "[planners]") {
+TEST_CASE("planner uniform recomputes on all stages or on none, where memory is short",
+          "[planners]") {
   Profile profile = chain();
   for (ProfileLayer& layer : profile.layers) layer.stored_bytes = 20000;
   Cluster cluster = two_kinds();
   for (DeviceKind& kind : cluster.device_kinds) kind.memory = 200000;
-  const Plan plan = *search_plan("uniform", {profile, cluster, 12}, test::everything_free(), "x").plan;
+  const Plan plan =
+      *search_plan("uniform", {profile, cluster, 12}, test::everything_free(), "x").plan;
   CHECK(is_even_grid(plan));
 }
 

@@ -14,8 +14,8 @@ std::vector<std::vector<int>> ranks_of(const std::vector<CorePool>& pools) {
 using Ranks = std::vector<std::vector<int>>;
 
 TEST_CASE("hosts are pools of their own, though their cores have the same numbers") {
-  const auto pools =
-      core_pools({{0, "a", {0, 1}}, {0, "a", {0, 1}}, {2, "b", {0, 1}}, {2, "b", {0, 1}}, {2, "b", {0, 1}}});
+  const auto pools = core_pools(
+      {{0, "a", {0, 1}}, {0, "a", {0, 1}}, {2, "b", {0, 1}}, {2, "b", {0, 1}}, {2, "b", {0, 1}}});
   CHECK(ranks_of(pools) == Ranks{{0, 1}, {2, 3, 4}});
   CHECK(pools[0].num_cores == 2);
   CHECK_FALSE(pools[0].is_shared());
@@ -24,7 +24,8 @@ TEST_CASE("hosts are pools of their own, though their cores have the same number
 }
 
 TEST_CASE("containers of one host are a pool where they may use the same cores") {
-  const auto same = core_pools({{0, "a", {0, 1}}, {1, "a", {0, 1}}, {2, "a", {0, 1}}, {3, "a", {0, 1}}});
+  const auto same =
+      core_pools({{0, "a", {0, 1}}, {1, "a", {0, 1}}, {2, "a", {0, 1}}, {3, "a", {0, 1}}});
   CHECK(ranks_of(same) == Ranks{{0, 1, 2, 3}});
   CHECK(same[0].num_cores == 2);
   const auto apart = core_pools({{0, "a", {0, 1}}, {1, "a", {2, 3}}, {2, "a", {3, 4}}});

@@ -34,7 +34,8 @@ TEST_CASE("peak rates are those of NVIDIA's data sheets") {
   CHECK(peak_flops(gpu(9, 0, 132, 1.83e9)).at("bf16") == Approx(989e12).epsilon(0.01));
 }
 
-TEST_CASE("a GPU that is not known counts as the last one before it, one without a clock has no rate") {
+TEST_CASE(
+    "a GPU that is not known counts as the last one before it, one without a clock has no rate") {
   CHECK(peak_flops(gpu(8, 7, 16, 1e9)) == peak_flops(gpu(8, 6, 16, 1e9)));
   CHECK(peak_flops(gpu(9, 0, 132, 0.0)).empty());
   CHECK(peak_flops(gpu(6, 0, 56, 1.3e9)).empty());

@@ -1,4 +1,5 @@
-// What four ranks find whose devices stand in for GPUs: copies are late, everything else is the real thing.
+// What four ranks find whose devices stand in for GPUs: copies are late, everything else is the
+// real thing.
 #include "comm/mpi.hpp"
 #include "probe/discover.hpp"
 #include "probe/environment.hpp"
@@ -12,8 +13,10 @@ using namespace pptrain::test;
 namespace {
 
 constexpr const char* all_nvlink =
-    "0000:03:00.0 0000:04:00.0 nvlink; 0000:03:00.0 0000:05:00.0 nvlink; 0000:03:00.0 0000:06:00.0 nvlink;"
-    "0000:04:00.0 0000:05:00.0 nvlink; 0000:04:00.0 0000:06:00.0 nvlink; 0000:05:00.0 0000:06:00.0 nvlink";
+    "0000:03:00.0 0000:04:00.0 nvlink; 0000:03:00.0 0000:05:00.0 nvlink; 0000:03:00.0 0000:06:00.0 "
+    "nvlink;"
+    "0000:04:00.0 0000:05:00.0 nvlink; 0000:04:00.0 0000:06:00.0 nvlink; 0000:05:00.0 0000:06:00.0 "
+    "nvlink";
 
 /// As this rank finds it with the GPU of this name on this bus.
 Discovery found_with(const std::string& name, int bus, const std::string& nvml) {
@@ -27,7 +30,8 @@ Discovery found_with(const std::string& name, int bus, const std::string& nvml) 
 
 TEST_CASE("four ranks with a GPU each are found, with links as they are measured", "[np4]") {
   const Variable variable("PPTRAIN_TEST_NVML", all_nvlink);
-  const Discovery found = found_with("NVIDIA T4", 3 + rank_in(MPI_COMM_WORLD), PPTRAIN_NVML_STAND_IN);
+  const Discovery found =
+      found_with("NVIDIA T4", 3 + rank_in(MPI_COMM_WORLD), PPTRAIN_NVML_STAND_IN);
   REQUIRE(found.cluster.num_nodes() == 1);
   CHECK(found.cluster.num_devices() == 4);
   CHECK(found.cluster.kind_of(DeviceId(0)).name == "nvidia-t4");
@@ -52,13 +56,16 @@ TEST_CASE("without NVML attributes of visible GPUs tell the links, or nobody doe
                         {"0000:06:00.0", PeerAccess::none}};
   }
   const std::vector<RankHost> ranks = find_rank_hosts(MPI_COMM_WORLD, waiter, &own);
-  const GpuNeighbours neighbours = find_gpu_neighbours(MPI_COMM_WORLD, waiter, ranks, "libpptrain-there-is-none.so.1");
-  CHECK(neighbours[0] == std::map<int, GpuLink>{{1, GpuLink::nvlink}, {2, GpuLink::pcie}, {3, GpuLink::through_host}});
+  const GpuNeighbours neighbours =
+      find_gpu_neighbours(MPI_COMM_WORLD, waiter, ranks, "libpptrain-there-is-none.so.1");
+  CHECK(neighbours[0] == std::map<int, GpuLink>{
+                             {1, GpuLink::nvlink}, {2, GpuLink::pcie}, {3, GpuLink::through_host}});
   CHECK(neighbours[1].size() == 3);
 }
 
 TEST_CASE("four ranks that share two GPUs, each of which sees its own as number 0", "[np4]") {
-  const Discovery found = found_with("NVIDIA T4", 3 + rank_in(MPI_COMM_WORLD) / 2, "libpptrain-there-is-none.so.1");
+  const Discovery found =
+      found_with("NVIDIA T4", 3 + rank_in(MPI_COMM_WORLD) / 2, "libpptrain-there-is-none.so.1");
   CHECK(found.cluster.num_devices() == 4);
   CHECK(found.cluster.groups.front().cores == 2);
   CHECK(found.cluster.device_kinds.front().memory == 7.25 * 1024.0 * 1048576.0);

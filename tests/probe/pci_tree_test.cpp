@@ -11,7 +11,8 @@ using namespace pptrain::test;
 
 namespace {
 
-// Two GPUs below a PCIe switch, one behind a port of its own on the same socket, one on the other socket.
+// Two GPUs below a PCIe switch, one behind a port of its own on the same socket, one on the other
+// socket.
 constexpr const char* below_switch = "0000:03:00.0";
 constexpr const char* beside_it = "0000:04:00.0";
 constexpr const char* own_port = "0000:05:00.0";

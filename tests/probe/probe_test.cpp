@@ -37,9 +37,11 @@ TEST_CASE("a host report survives its JSON form") {
 }
 
 TEST_CASE("what messages, waits and copies cost follows from exchanges") {
-  // 4 us a message, 30 us a wait, 8e9 bytes a second: exactly what three exchanges say, a little more and less on two
-  // ranks.
-  const auto exchange = [](int messages, double bytes) { return messages * (4e-6 + bytes / 8e9) + 30e-6; };
+  // 4 us a message, 30 us a wait, 8e9 bytes a second: exactly what three exchanges say, a little
+  // more and less on two ranks.
+  const auto exchange = [](int messages, double bytes) {
+    return messages * (4e-6 + bytes / 8e9) + 30e-6;
+  };
   constexpr int many = ExchangeSeconds::many_messages;
   constexpr double few_bytes = ExchangeSeconds::short_bytes;
   const ExchangeSeconds exact = {exchange(1, few_bytes), exchange(many, few_bytes),

@@ -56,7 +56,8 @@ TEST_CASE("ranks with a GPU each are a node of these GPUs, whatever number they 
 
 TEST_CASE("ranks that share GPUs share their memory, and those that come first have one each") {
   std::vector<RankHost> ranks;
-  for (const int bus : {3, 3, 4, 4}) ranks.push_back({0, host("n1"), fake_gpu("NVIDIA H100", bus, 80)});
+  for (const int bus : {3, 3, 4, 4})
+    ranks.push_back({0, host("n1"), fake_gpu("NVIDIA H100", bus, 80)});
   CHECK(probed_nodes(ranks).front().ranks == std::vector<int>{0, 2, 1, 3});
   const Cluster cluster = cluster_of(ranks, {{}});
   CHECK(cluster.num_devices() == 4);
@@ -78,7 +79,8 @@ TEST_CASE("a GPU that containers share is of one pool") {
 TEST_CASE("a host with two kinds of GPUs is two nodes below a switch of its own") {
   std::vector<RankHost> ranks;
   for (int r = 0; r < 4; ++r) {
-    ranks.push_back({0, host("n1"), r < 2 ? fake_gpu("NVIDIA A100", 3 + r, 40) : fake_gpu("Tesla T4", 3 + r, 16)});
+    ranks.push_back({0, host("n1"),
+                     r < 2 ? fake_gpu("NVIDIA A100", 3 + r, 40) : fake_gpu("Tesla T4", 3 + r, 16)});
   }
   SECTION("alone") {
     const Cluster cluster = cluster_of(ranks, {{}});
@@ -102,7 +104,8 @@ TEST_CASE("a host with two kinds of GPUs is two nodes below a switch of its own"
 }
 
 TEST_CASE("ranks with and without a GPU on one host are of two kinds") {
-  const std::vector<RankHost> ranks = {{0, host("n1"), fake_gpu("NVIDIA H100", 3, 80)}, {0, host("n1")}};
+  const std::vector<RankHost> ranks = {{0, host("n1"), fake_gpu("NVIDIA H100", 3, 80)},
+                                       {0, host("n1")}};
   const Cluster cluster = cluster_of(ranks, {{}});
   REQUIRE(cluster.num_nodes() == 2);
   CHECK(cluster.kind_of(DeviceId(0)).name == "nvidia-h100");

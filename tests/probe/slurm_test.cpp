@@ -72,7 +72,8 @@ echo "NodeName=n3 Arch=x86_64 AvailableFeatures=(null) ActiveFeatures=(null) Gre
   environment.set("SLURM_JOB_ID", "");
   CHECK(slurm_features({"n1", "n2", "n3"}).empty());
   environment.set("SLURM_JOB_ID", "12");
-  CHECK(slurm_features({"n1", "n2", "n3"}) == std::map<std::string, std::string>{{"n1", "a100,ib"}, {"n2", "v100"}});
+  CHECK(slurm_features({"n1", "n2", "n3"}) ==
+        std::map<std::string, std::string>{{"n1", "a100,ib"}, {"n2", "v100"}});
   CHECK(slurm_features({"n1", "n4"}).empty());                  // scontrol fails
   CHECK(slurm_features({"n1,n2,n3"}).empty());                  // no name of a node
   CHECK(slurm_features({"n1", "n2;touch somewhere"}).empty());  // nothing for a shell

@@ -44,7 +44,8 @@ TEST_CASE("a process knows its socket where it is bound to one of several") {
   }
   const int first = processors.front();
   const int last = processors.back();
-  // hwloc is told of two sockets, the second of which begins with the last processor; binding is this system's.
+  // hwloc is told of two sockets, the second of which begins with the last processor; binding is
+  // this system's.
   setenv("HWLOC_SYNTHETIC", fmt::format("package:2 pu:{}", last).c_str(), 1);
   setenv("HWLOC_THISSYSTEM", "1", 1);
   CHECK(socket_on({first}) == 0);
@@ -60,5 +61,6 @@ TEST_CASE("a process knows its socket where it is bound to one of several") {
 TEST_CASE("devices of a host are numbered socket by socket where ranks are bound") {
   // As `mpirun --map-by socket` places them, and a rank of another host between.
   CHECK(socket_by_socket({0, 1, 3, 4}, {0, 1, std::nullopt, 0, 1}) == std::vector<int>{0, 3, 1, 4});
-  CHECK(socket_by_socket({0, 1, 2}, {std::nullopt, std::nullopt, std::nullopt}) == std::vector<int>{0, 1, 2});
+  CHECK(socket_by_socket({0, 1, 2}, {std::nullopt, std::nullopt, std::nullopt}) ==
+        std::vector<int>{0, 1, 2});
 }

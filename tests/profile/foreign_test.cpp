@@ -41,14 +41,15 @@ class Folder {
 
 /// OPT with two blocks of 10,648 parameters, hidden size 40 and 4 heads.
 Config small_job(const std::string& keys = "") {
-  return parse_config(
-      fmt::format("[model]\nfrom = \"{}\"\n[training]\nsequence_length = 16\n{}", test_data("models/opt"), keys),
-      "job.toml", "");
+  return parse_config(fmt::format("[model]\nfrom = \"{}\"\n[training]\nsequence_length = 16\n{}",
+                                  test_data("models/opt"), keys),
+                      "job.toml", "");
 }
 
 constexpr double block_parameters = 4 * (40 * 40 + 40) + (40 * 48 + 48) + (48 * 40 + 40) + 4 * 40;
 
-std::string metis_file(const std::string& milliseconds, double bytes = 4 * block_parameters, double step = 5.0) {
+std::string metis_file(const std::string& milliseconds, double bytes = 4 * block_parameters,
+                       double step = 5.0) {
   return fmt::format(
       R"({{"model": {{"model_name": "small", "num_layers": 4,
   "parameters": {{"parameters_per_layer_bytes": [50000, {0}, {0}, 43840]}}}},
@@ -58,16 +59,20 @@ std::string metis_file(const std::string& milliseconds, double bytes = 4 * block
 
 void write_metis(const Folder& folder) {
   folder.write("DeviceType.A100_tp1_bs1.json", metis_file("[3, 30, 60, 6]"));
-  folder.write("DeviceType.A100_tp1_bs4.json", metis_file("[9, 90, 180, 12]", 4 * block_parameters, 4.0));
-  folder.write("DeviceType.A100_tp2_bs4.json", metis_file("[9, 48, 96, 12]", 4 * block_parameters, 2.5));
-  folder.write("DeviceType.T4_tp1_bs1.json", metis_file("[3, 300, 300, 6]", 4 * block_parameters, 8.0));
+  folder.write("DeviceType.A100_tp1_bs4.json",
+               metis_file("[9, 90, 180, 12]", 4 * block_parameters, 4.0));
+  folder.write("DeviceType.A100_tp2_bs4.json",
+               metis_file("[9, 48, 96, 12]", 4 * block_parameters, 2.5));
+  folder.write("DeviceType.T4_tp1_bs1.json",
+               metis_file("[3, 300, 300, 6]", 4 * block_parameters, 8.0));
   folder.write("notes.json", "of no device");
 }
 
 const ForeignKinds metis_kinds = {{"A100", "fast"}, {"T4", "slow"}};
 
 /// The profile of a planner's files with the sizes of the job's model.
-Profile profile_of(const std::string& planner, const std::string& path, const ForeignKinds& kinds, Config config) {
+Profile profile_of(const std::string& planner, const std::string& path, const ForeignKinds& kinds,
+                   Config config) {
   const ForeignProfile from = read_foreign_profile(planner, path);
   take_execution(from, config);
   const Model model = build_model_of(config);
@@ -124,7 +129,8 @@ TEST_CASE("sizes beside the times of Metis are those of the model in the framewo
   CHECK(profile.bytes(1, "fast", 2, 4)->stored < profile.bytes(1, "fast", 1, 4)->stored);
   CHECK(metis_profile(folder).bytes_per_parameter.weight == 4.0);  // fp32 where nobody says it
   // Written and read again it is the same.
-  CHECK(write_profile(parse_profile(write_profile(profile), "profile.json")) == write_profile(profile));
+  CHECK(write_profile(parse_profile(write_profile(profile), "profile.json")) ==
+        write_profile(profile));
 }
 
 TEST_CASE("parameters of Metis may be those of a shard, and elements", "[foreign]") {
@@ -135,7 +141,8 @@ TEST_CASE("parameters of Metis may be those of a shard, and elements", "[foreign
   CHECK(from.sizes[1].parameters == 4 * block_parameters);
   folder.write("DeviceType.A100_tp1_bs1.json", metis_file("[3, 30, 60, 6]", block_parameters));
   fs::remove(folder.path("DeviceType.A100_tp2_bs1.json"));
-  CHECK_NOTHROW(check_foreign_model(read_foreign_profile("metis", folder.path()), build_model_of(small_job())));
+  CHECK_NOTHROW(check_foreign_model(read_foreign_profile("metis", folder.path()),
+                                    build_model_of(small_job())));
 }
 
 std::string metis_complaint(const Folder& folder) {
@@ -149,15 +156,19 @@ TEST_CASE("files of Metis that are wrong are refused with file and key", "[forei
   folder.write(name, metis_file("[3, NaN, 60, 6]"));
   CHECK_THAT(metis_complaint(folder), Catch::Contains(name + ":3: this is not JSON"));
   folder.write(name, metis_file("[3, -30, 60, 6]"));
-  CHECK_THAT(metis_complaint(folder), Catch::Contains(name + ": execution_time.layer_compute_total_ms[1]"));
+  CHECK_THAT(metis_complaint(folder),
+             Catch::Contains(name + ": execution_time.layer_compute_total_ms[1]"));
   folder.write(name, metis_file("[0, 0, 0, 0]"));
   CHECK_THAT(metis_complaint(folder), Catch::Contains("take no time"));
   folder.write(name, metis_file("[3, 30, 6]"));
-  CHECK_THAT(metis_complaint(folder), Catch::Contains("model.num_layers: it is 4, but layer_compute_total_ms has 3"));
+  CHECK_THAT(metis_complaint(folder),
+             Catch::Contains("model.num_layers: it is 4, but layer_compute_total_ms has 3"));
   folder.write(name, replaced(metis_file("[3, 30, 60, 6]"), "[50000, ", "["));
-  CHECK_THAT(metis_complaint(folder), Catch::Contains("has 3 layers, but layer_compute_total_ms has 4"));
+  CHECK_THAT(metis_complaint(folder),
+             Catch::Contains("has 3 layers, but layer_compute_total_ms has 4"));
   folder.write(name, metis_file("[3, 30, 60, 6]", 9 * block_parameters));
-  CHECK_THAT(metis_complaint(folder), Catch::Contains("layer 1 has 95832 bytes of them, but block.0"));
+  CHECK_THAT(metis_complaint(folder),
+             Catch::Contains("layer 1 has 95832 bytes of them, but block.0"));
   write_metis(folder);
   folder.write("DeviceType.A100_tp01_bs4.json", metis_file("[3, 30, 60, 6]"));
   CHECK_THAT(metis_complaint(folder), Catch::Contains("DeviceType.A100_tp01_bs4.json has"));
@@ -171,36 +182,42 @@ TEST_CASE("files of Metis that are wrong are refused with file and key", "[forei
 /// Layers of Sailor by number, each with the given text.
 std::string numbered(const std::vector<std::string>& layers) {
   std::string text;
-  for (std::size_t l = 0; l < layers.size(); ++l) text += fmt::format("{}\"{}\": {}", l == 0 ? "" : ", ", l, layers[l]);
+  for (std::size_t l = 0; l < layers.size(); ++l)
+    text += fmt::format("{}\"{}\": {}", l == 0 ? "" : ", ", l, layers[l]);
   return "{" + text + "}";
 }
 
-const std::string sailor_layers =
-    numbered({"[0.001, 0.0, 0.5]", "[0.002, 0.004, 0.5]", "[0.003, 0.006, 0.5]", "[0.004, 0.008, 0.5]"});
+const std::string sailor_layers = numbered(
+    {"[0.001, 0.0, 0.5]", "[0.002, 0.004, 0.5]", "[0.003, 0.006, 0.5]", "[0.004, 0.008, 0.5]"});
 /// The model above with the final norm as a layer of its own.
 const std::string sailor_with_norm =
-    numbered({"[0.001, 0.0, 0]", "[0.002, 0.004, 0]", "[0.003, 0.006, 0]", "[0.0005, 0.001, 0]", "[0.0035, 0.007, 0]"});
+    numbered({"[0.001, 0.0, 0]", "[0.002, 0.004, 0]", "[0.003, 0.006, 0]", "[0.0005, 0.001, 0]",
+              "[0.0035, 0.007, 0]"});
 
 std::string sailor_sizes(double divisor, double output = 640.0) {
   const auto layer = [&](double parameters, double stored) {
-    return fmt::format(R"({{"params_floats": {}, "params_bytes": {}, "act_output_floats": {}, "act_output_bytes": {},
+    return fmt::format(
+        R"({{"params_floats": {}, "params_bytes": {}, "act_output_floats": {}, "act_output_bytes": {},
  "act_mem_bytes": {}}})",
-                       parameters / divisor, 4 * parameters / divisor, output, 4 * output, stored / divisor);
+        parameters / divisor, 4 * parameters / divisor, output, 4 * output, stored / divisor);
   };
-  return numbered({layer(11840, 3000), layer(block_parameters, 80000), layer(block_parameters, 80000), layer(80, 900)});
+  return numbered({layer(11840, 3000), layer(block_parameters, 80000),
+                   layer(block_parameters, 80000), layer(80, 900)});
 }
 
 void write_sailor(const Folder& folder) {
   folder.write("Small/A100-40/profile.json",
                fmt::format(R"({{"2": {{"1": {0}, "2": {0}}}, "1": {{"1": {0}}}}})", sailor_layers));
   folder.write("Small/V100-16/profile.json", fmt::format(R"({{"1": {{"1": {}}}}})", sailor_layers));
-  folder.write("llm_info.json",
-               fmt::format(R"({{"Small": {{"2": {}, "1": {}}}, "Other": 3}})", sailor_sizes(2), sailor_sizes(1)));
+  folder.write("llm_info.json", fmt::format(R"({{"Small": {{"2": {}, "1": {}}}, "Other": 3}})",
+                                            sailor_sizes(2), sailor_sizes(1)));
 }
 
 const ForeignKinds sailor_kinds = {{"A100-40", "fast"}, {"V100-16", "slow"}};
 
-Profile sailor_profile(const std::string& path) { return profile_of("sailor", path, sailor_kinds, small_job()); }
+Profile sailor_profile(const std::string& path) {
+  return profile_of("sailor", path, sailor_kinds, small_job());
+}
 
 TEST_CASE("times of Sailor are taken as they are, without the step", "[foreign]") {
   const Folder folder;
@@ -250,7 +267,8 @@ TEST_CASE("a profile of Sailor with its sizes needs no model", "[foreign]") {
 
 TEST_CASE("a final norm of its own belongs to the output", "[foreign]") {
   const Folder folder;
-  folder.write("Small/V100-16/profile.json", fmt::format(R"({{"1": {{"1": {}}}}})", sailor_with_norm));
+  folder.write("Small/V100-16/profile.json",
+               fmt::format(R"({{"1": {{"1": {}}}}})", sailor_with_norm));
   const Profile profile = sailor_profile(folder.path("Small"));
   REQUIRE(profile.num_layers() == 4);
   CHECK(profile.seconds(3, "slow", 1, 1)->forward == Approx(0.004));
@@ -259,10 +277,13 @@ TEST_CASE("a final norm of its own belongs to the output", "[foreign]") {
 
 TEST_CASE("files of Sailor that are wrong are refused with file and key", "[foreign]") {
   const Folder folder;
-  const auto complaint = [&] { return complaint_of([&] { sailor_profile(folder.path("Small")); }); };
+  const auto complaint = [&] {
+    return complaint_of([&] { sailor_profile(folder.path("Small")); });
+  };
   CHECK_THAT(complaint(), Catch::Contains("A100-40/profile.json"));
   const auto write = [&](const std::string& layers, const std::string& degree = "1") {
-    folder.write("Small/V100-16/profile.json", fmt::format(R"({{"1": {{"{}": {}}}}})", degree, layers));
+    folder.write("Small/V100-16/profile.json",
+                 fmt::format(R"({{"1": {{"{}": {}}}}})", degree, layers));
   };
   folder.write("Small/V100-16/profile.json", R"({"1": {}})");
   CHECK_THAT(complaint(), Catch::Contains("V100-16/profile.json: 1: it has no times"));

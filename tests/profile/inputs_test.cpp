@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 
 const fs::path inputs = source_file("inputs");
 
-/// The computed profile of each job: `pptrain profile inputs/JOB.toml --analytic -o inputs/profiles/FILE.json`.
+/// The computed profile of each job: `pptrain profile inputs/JOB.toml --analytic -o
+/// inputs/profiles/FILE.json`.
 const std::map<std::string, std::string> computed = {
     {"amp-gpt2-24-analytic", "amp-heterogeneous-cluster"},
     {"amp-transgan-analytic", "amp-heterogeneous-model"},
@@ -39,7 +40,8 @@ TEST_CASE("the computed profiles that come with pptrain are what it computes", "
     CAPTURE(file, job);
     const Config config = read_config((inputs / (job + ".toml")).string());
     const Profile profile = analytic_profile(config, read_cluster(config.cluster.file));
-    CHECK((write_profile(profile) == read_text_file((inputs / "profiles" / (file + ".json")).string())));
+    CHECK((write_profile(profile) ==
+           read_text_file((inputs / "profiles" / (file + ".json")).string())));
   }
   for (const auto& entry : fs::directory_iterator(inputs / "profiles")) {
     const std::string stem = entry.path().stem().string();
@@ -50,7 +52,8 @@ TEST_CASE("the computed profiles that come with pptrain are what it computes", "
 TEST_CASE("the layer times that AMP published are those of its lists", "[inputs]") {
   const Profile gpt2 = read_profile((inputs / "profiles" / "amp-gpt2-24.json").string());
   REQUIRE(gpt2.num_layers() == 30);
-  for (int i = 1; i <= 30; ++i) CHECK((gpt2.layers[i - 1].name.substr(0, 6) == "block.") == (i >= 3 && i <= 26));
+  for (int i = 1; i <= 30; ++i)
+    CHECK((gpt2.layers[i - 1].name.substr(0, 6) == "block.") == (i >= 3 && i <= 26));
   const Profile transgan = read_profile((inputs / "profiles" / "amp-transgan.json").string());
   REQUIRE(transgan.num_layers() == 56);
   for (int i = 1; i <= 56; ++i) {
@@ -63,7 +66,8 @@ TEST_CASE("the layer times that AMP published are those of its lists", "[inputs]
   for (const Profile* profile : {&gpt2, &transgan}) {
     CHECK(profile->has_degree("v100", 4));
     // The times at degrees 2 and 4 contain the all-reduces.
-    for (const ProfileLayer& layer : profile->layers) CHECK(layer.tensor_parallel_allreduce_bytes == 0.0);
+    for (const ProfileLayer& layer : profile->layers)
+      CHECK(layer.tensor_parallel_allreduce_bytes == 0.0);
   }
 }
 
@@ -76,9 +80,10 @@ TEST_CASE("every planning job has a profile of each kind of device of its cluste
       const Config config = read_config(entry.path().string());
       if (!config.profile.analytic && config.profile.file.empty()) continue;
       const Cluster cluster = read_cluster(config.cluster.file);
-      Profile profile =
-          config.profile.file.empty() ? analytic_profile(config, cluster) : read_profile(config.profile.file);
-      if (config.profile.analytic) fill_missing_kinds(profile, cluster, config.training.precision, "c");
+      Profile profile = config.profile.file.empty() ? analytic_profile(config, cluster)
+                                                    : read_profile(config.profile.file);
+      if (config.profile.analytic)
+        fill_missing_kinds(profile, cluster, config.training.precision, "c");
       for (const DeviceKind* kind : used_kinds(cluster)) CHECK(profile.has_degree(kind->name, 1));
       ++jobs;
     }

@@ -24,7 +24,8 @@ Roofline round_gpu() {
 }
 
 /// Forward seconds of one kernel without what lies between two of them.
-double seconds_of(const Kernel& kernel, const Roofline& roofline, int degree = 1, double samples = 1.0) {
+double seconds_of(const Kernel& kernel, const Roofline& roofline, int degree = 1,
+                  double samples = 1.0) {
   Work work;
   work.forward = {kernel};
   return roofline_seconds(work, roofline, degree, samples).forward - 3e-6;
@@ -39,7 +40,8 @@ Kernel product(double rows, double columns, double inner) {
 
 TEST_CASE("a product takes as long as whole waves of its tiles", "[analytic]") {
   const Roofline roofline = round_gpu();
-  // Ten tiles of 256 x 128 are one wave, eleven are two, in which the smaller tiles of 64 x 64 waste less.
+  // Ten tiles of 256 x 128 are one wave, eleven are two, in which the smaller tiles of 64 x 64
+  // waste less.
   const double one = seconds_of(product(2560, 128, 1024), roofline);
   CHECK(one == Approx(2.0 * 2560 * 128 * 1024 / 1e12).epsilon(1e-4));
   const double more = seconds_of(product(2816, 128, 1024), roofline);
@@ -64,16 +66,20 @@ TEST_CASE("short sums and odd rows of matrices keep matrix units waiting", "[ana
   CHECK(none == Approx(4.0 * plain * 1026.0 / 1024.0).epsilon(1e-3));
 }
 
-TEST_CASE("members divide the dimension of a product that their weights are divided along", "[analytic]") {
+TEST_CASE("members divide the dimension of a product that their weights are divided along",
+          "[analytic]") {
   const Roofline roofline = round_gpu();
   Kernel kernel = product(2560, 1280, 1024);
   kernel.share = Share::divided;
   kernel.product->divided = ProductShape::Dimension::columns;
-  CHECK(seconds_of(kernel, roofline, 2) == Approx(seconds_of(kernel, roofline) / 2.0).epsilon(1e-3));
-  CHECK(seconds_of(kernel, roofline, 1, 2.0) == Approx(2.0 * seconds_of(kernel, roofline)).epsilon(1e-3));
+  CHECK(seconds_of(kernel, roofline, 2) ==
+        Approx(seconds_of(kernel, roofline) / 2.0).epsilon(1e-3));
+  CHECK(seconds_of(kernel, roofline, 1, 2.0) ==
+        Approx(2.0 * seconds_of(kernel, roofline)).epsilon(1e-3));
 }
 
-TEST_CASE("stored scores are computed whether masked or not, and are read and written", "[analytic]") {
+TEST_CASE("stored scores are computed whether masked or not, and are read and written",
+          "[analytic]") {
   Roofline roofline = round_gpu();
   roofline.bytes_per_second = 1e12;
   Kernel attention;
@@ -120,14 +126,15 @@ analytic = true
 )";
 
 Profile profile_like(const std::string& keys, const std::string& kind = "A100-SXM-80GB") {
-  const Cluster cluster = parse_cluster("[[device]]\nkind = \"" + kind +
-                                            "\"\nmemory = \"80 GB\"\nflops = { bf16 = \"312 TFLOP/s\" }\n"
-                                            "memory_bandwidth = \"2 TB/s\"\n[[node]]\nkind = \"n\"\ncount = 2\n"
-                                            "devices = { kind = \"" +
-                                            kind +
-                                            "\", count = 4 }\nlink = { bandwidth = \"240 GB/s\" }\n"
-                                            "uplink = { bandwidth = \"50 GB/s\" }\n",
-                                        "c.toml");
+  const Cluster cluster =
+      parse_cluster("[[device]]\nkind = \"" + kind +
+                        "\"\nmemory = \"80 GB\"\nflops = { bf16 = \"312 TFLOP/s\" }\n"
+                        "memory_bandwidth = \"2 TB/s\"\n[[node]]\nkind = \"n\"\ncount = 2\n"
+                        "devices = { kind = \"" +
+                        kind +
+                        "\", count = 4 }\nlink = { bandwidth = \"240 GB/s\" }\n"
+                        "uplink = { bandwidth = \"50 GB/s\" }\n",
+                    "c.toml");
   return analytic_profile(parse_config(job + keys, "job.toml", ""), cluster);
 }
 
@@ -148,18 +155,21 @@ TEST_CASE("a profile of another runtime has its times, bytes and collectives", "
   CHECK(repeats(1));
   CHECK_FALSE(repeats(megatron.layers.size() - 1));
   const Profile stored = profile_like("like = \"megatron\"\nattention = \"stored-dropout\"\n");
-  CHECK(stored.seconds(1, "A100-SXM-80GB", 1, 4.0)->total() > megatron.seconds(1, "A100-SXM-80GB", 1, 4.0)->total());
+  CHECK(stored.seconds(1, "A100-SXM-80GB", 1, 4.0)->total() >
+        megatron.seconds(1, "A100-SXM-80GB", 1, 4.0)->total());
   // Probabilities, dropped probabilities and their mask: five bytes for each score of a sample.
   CHECK(stored.layers[1].stored_bytes - megatron.layers[1].stored_bytes == 5.0 * 16 * 2048 * 2048);
   const Profile kept = profile_like("like = \"megatron\"\nattention = \"stored\"\n");
   CHECK(kept.layers[1].stored_bytes - megatron.layers[1].stored_bytes == 2.0 * 16 * 2048 * 2048);
-  // Korthikanti et al., 2022, section 4.1: 34 bytes of each number of the stream, of which two are masks of dropout.
+  // Korthikanti et al., 2022, section 4.1: 34 bytes of each number of the stream, of which two are
+  // masks of dropout.
   CHECK(megatron.layers[1].stored_bytes == 32.0 * 1024 * 2048);
   const auto held = [](const Profile& profile, int degree) {
     return profile.bytes(1, "A100-SXM-80GB", degree, 1.0)->stored;
   };
   CHECK(held(megatron, 4) == (8.0 + 24.0 / 4) * 1024 * 2048);
-  CHECK(held(profile_like("like = \"megatron\"\nsequence_parallel = true\n"), 4) == held(megatron, 1) / 4);
+  CHECK(held(profile_like("like = \"megatron\"\nsequence_parallel = true\n"), 4) ==
+        held(megatron, 1) / 4);
   // nanotron keeps the inputs of both products by columns as it gathered them.
   const Profile gathered = profile_like("like = \"nanotron\"\nsequence_parallel = true\n");
   // nanotron also copies what attention gives, whose rows lie by sample.
@@ -170,7 +180,8 @@ TEST_CASE("a profile of another runtime has its times, bytes and collectives", "
 TEST_CASE("the loss holds what a runtime holds of each logit, which members divide", "[analytic]") {
   const auto held = [](const std::string& runtime, int degree) {
     const Profile profile = profile_like("like = \"" + runtime + "\"\n");
-    return profile.bytes(profile.num_layers() - 1, "A100-SXM-80GB", degree, 1.0)->workspace * degree;
+    return profile.bytes(profile.num_layers() - 1, "A100-SXM-80GB", degree, 1.0)->workspace *
+           degree;
   };
   const double logits = 2048.0 * ModelConfig().vocabulary_size;
   CHECK(held("fsdp", 1) == Approx(8.0 * logits));
@@ -179,7 +190,8 @@ TEST_CASE("the loss holds what a runtime holds of each logit, which members divi
   CHECK(held("torchtitan", 4) == Approx(16.0 * logits));
 }
 
-TEST_CASE("gradients that a kernel of its own adds up are read and written once more", "[analytic]") {
+TEST_CASE("gradients that a kernel of its own adds up are read and written once more",
+          "[analytic]") {
   Roofline roofline = round_gpu();
   roofline.bytes_per_second = 1e12;
   Work work;
@@ -212,10 +224,12 @@ TEST_CASE("every runtime that a configuration may name is known", "[analytic]") 
 
 TEST_CASE("times that contradict their FLOP by more than ten are doubted", "[analytic]") {
   const Cluster cluster = parse_cluster(
-      "[[device]]\nkind = \"d\"\nmemory = \"80 GB\"\nflops = { fp32 = \"10 TFLOP/s\" }\nmemory_bandwidth = \"1 TB/s\"\n"
+      "[[device]]\nkind = \"d\"\nmemory = \"80 GB\"\nflops = { fp32 = \"10 TFLOP/s\" "
+      "}\nmemory_bandwidth = \"1 TB/s\"\n"
       "[[node]]\nkind = \"n\"\ndevices = { kind = \"d\", count = 1 }\n",
       "c.toml");
-  const Config config = parse_config("[cluster]\nfile = \"c.toml\"\n[profile]\nanalytic = true\n", "job.toml", "");
+  const Config config =
+      parse_config("[cluster]\nfile = \"c.toml\"\n[profile]\nanalytic = true\n", "job.toml", "");
   const auto doubts_at = [&](double times) {
     Profile profile = analytic_profile(config, cluster);
     for (ProfileLayer& layer : profile.layers) {
@@ -239,7 +253,8 @@ TEST_CASE("the band of a prediction is that of the nearest graded runs", "[analy
     return error_band_of(kinds, runtime_called(runtime));
   };
   CHECK(band({"A100-SXM-80GB"}, "fsdp")->of == "A100-SXM-80GB, like fsdp");
-  CHECK(band({"A100-SXM-80GB"}, "torchtitan")->of == "A100-SXM-80GB, like fsdp");  // whose kernels it has
+  CHECK(band({"A100-SXM-80GB"}, "torchtitan")->of == "A100-SXM-80GB, like fsdp");  // whose kernels
+                                                                                   // it has
   CHECK(band({"A100-SXM-80GB"}, "pptrain")->of == "A100-SXM-80GB");
   CHECK(band({"A30"}, "pptrain")->of == "ampere GPUs");
   CHECK(band({"L4"}, "megatron")->of == "ada GPUs");
@@ -247,7 +262,8 @@ TEST_CASE("the band of a prediction is that of the nearest graded runs", "[analy
   CHECK_FALSE(band({"host"}, "pptrain"));
   CHECK_FALSE(band({"A100", "host"}, "pptrain"));
   const double both = band({"A100", "V100"}, "megatron")->relative;
-  CHECK(both == std::max(band({"A100"}, "megatron")->relative, band({"V100"}, "megatron")->relative));
+  CHECK(both ==
+        std::max(band({"A100"}, "megatron")->relative, band({"V100"}, "megatron")->relative));
   CHECK(profile_like("like = \"megatron\"\n").error_band->relative > 0.0);
   CHECK_FALSE(profile_like("").error_band);  // nobody has measured pptrain there
 }

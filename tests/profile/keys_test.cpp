@@ -24,26 +24,32 @@ TEST_CASE("keys of a profile are those that are described", "[keys]") {
   const Json document = parse_json(everything, "file");
   REQUIRE_NOTHROW(parse_profile(everything, "file"));
   check_key_table(document, "", profile_keys::root, parse_profile);
-  check_key_table(document, "/bytes_per_parameter", profile_keys::bytes_per_parameter, parse_profile);
+  check_key_table(document, "/bytes_per_parameter", profile_keys::bytes_per_parameter,
+                  parse_profile);
   check_key_table(document, "/error_band", profile_keys::error_band, parse_profile);
   check_key_table(document, "/communication", profile_keys::communication, parse_profile);
-  CHECK(write_profile(parse_profile(everything, "file")).find("\"link_neighbours\"") != std::string::npos);
+  CHECK(write_profile(parse_profile(everything, "file")).find("\"link_neighbours\"") !=
+        std::string::npos);
   check_key_table(document, "/layers/0", profile_keys::layer, parse_profile);
-  check_key_table(
-      document, "/layers/0/seconds/0", profile_keys::row, parse_profile,
-      {"backward", "backward_input", "backward_weight", "stored_bytes", "deferred_bytes", "workspace_bytes"});
+  check_key_table(document, "/layers/0/seconds/0", profile_keys::row, parse_profile,
+                  {"backward", "backward_input", "backward_weight", "stored_bytes",
+                   "deferred_bytes", "workspace_bytes"});
   check_key_table(document, "/layers/0/update/0", profile_keys::update, parse_profile);
   CHECK(profile_keys::all().size() == 7);
 }
 
 TEST_CASE("the workspace of F is that of all passes where a profile does not say") {
-  const auto bytes_of = [](const std::string& text) { return *parse_profile(text, "file").layers[0].rows[0].bytes; };
+  const auto bytes_of = [](const std::string& text) {
+    return *parse_profile(text, "file").layers[0].rows[0].bytes;
+  };
   std::string text = everything;
-  const std::string key = "\"workspace_bytes\": 1,\n                \"forward_workspace_bytes\": 1,";
+  const std::string key =
+      "\"workspace_bytes\": 1,\n                \"forward_workspace_bytes\": 1,";
   REQUIRE(text.find(key) != std::string::npos);
   text.replace(text.find(key), key.size(), "\"workspace_bytes\": 7,");
   CHECK(bytes_of(text).forward_workspace == 7.0);
-  text.replace(text.find("\"workspace_bytes\": 7,"), 22, "\"workspace_bytes\": 7, \"forward_workspace_bytes\": 3,");
+  text.replace(text.find("\"workspace_bytes\": 7,"), 22,
+               "\"workspace_bytes\": 7, \"forward_workspace_bytes\": 3,");
   CHECK(bytes_of(text).forward_workspace == 3.0);
   const LayerBytes again = bytes_of(write_profile(parse_profile(text, "file")));
   CHECK(again.workspace == 7.0);

@@ -7,8 +7,8 @@
 namespace pptrain {
 namespace {
 
-ProfileRow row(double samples, double forward, double backward_input, double backward_weight, int degree = 1,
-               const std::string& device = "v100") {
+ProfileRow row(double samples, double forward, double backward_input, double backward_weight,
+               int degree = 1, const std::string& device = "v100") {
   return {device, degree, samples, {forward, backward_input, backward_weight}, true};
 }
 
@@ -19,7 +19,8 @@ Profile one_layer(std::vector<ProfileRow> rows) {
 }
 
 TEST_CASE("between two rows F, B and W are linear in the samples", "[profile]") {
-  const Profile profile = one_layer({row(8, 0.7, 1.0, 2.0), row(2, 0.1, 0.4, 0.2), row(16, 9.0, 9.0, 9.0)});
+  const Profile profile =
+      one_layer({row(8, 0.7, 1.0, 2.0), row(2, 0.1, 0.4, 0.2), row(16, 9.0, 9.0, 9.0)});
   const LayerSeconds s = profile.seconds(0, "v100", 1, 5.0).value();
   CHECK(s.forward == Approx(0.4));          // 0.1 + (0.7 - 0.1) * (5 - 2) / (8 - 2)
   CHECK(s.backward_input == Approx(0.7));   // 0.4 + 0.6 / 2
@@ -43,7 +44,8 @@ TEST_CASE("outside the rows seconds are proportional through the nearest row", "
 }
 
 TEST_CASE("rows of another device or degree do not count", "[profile]") {
-  const Profile profile = one_layer({row(1, 1.0, 1.0, 1.0), row(1, 0.6, 0.6, 0.6, 2), row(1, 3.0, 3.0, 3.0, 1, "t4")});
+  const Profile profile =
+      one_layer({row(1, 1.0, 1.0, 1.0), row(1, 0.6, 0.6, 0.6, 2), row(1, 3.0, 3.0, 3.0, 1, "t4")});
   CHECK(profile.seconds(0, "v100", 2, 2.0)->forward == Approx(1.2));
   CHECK(profile.seconds(0, "t4", 1, 1.0)->forward == 3.0);
   CHECK_FALSE(profile.seconds(0, "t4", 2, 1.0).has_value());
@@ -138,37 +140,47 @@ TEST_CASE("each wrong value of a profile is refused with its path", "[profile][j
   CHECK(refused("0.0021", "-1") ==
         "p.json: layers[0].seconds[0].forward: must be at least 0 (it is -1); correct the value");
   CHECK(refused("1792", "-5").starts_with("p.json: layers[0].parameters: must be at least 0"));
-  CHECK(refused("1792", "1e300").starts_with("p.json: layers[0].parameters: must be at most 1e+18 (it is 1e+300)"));
-  CHECK(refused("12845056", "\"12 MB\"").starts_with("p.json: layers[0].output_bytes: must be a number"));
-  CHECK(refused("25690112", "null").starts_with("p.json: layers[0].stored_bytes: must be a number"));
+  CHECK(refused("1792", "1e300")
+            .starts_with("p.json: layers[0].parameters: must be at most 1e+18 (it is 1e+300)"));
+  CHECK(refused("12845056", "\"12 MB\"")
+            .starts_with("p.json: layers[0].output_bytes: must be a number"));
+  CHECK(
+      refused("25690112", "null").starts_with("p.json: layers[0].stored_bytes: must be a number"));
   CHECK(refused("\"samples\": 32", "\"samples\": 0.5")
             .starts_with("p.json: layers[0].seconds[0].samples: must be at least 1"));
   CHECK(refused("\"tensor_parallel\": 1", "\"tensor_parallel\": 0")
             .starts_with("p.json: layers[0].seconds[0].tensor_parallel"));
-  CHECK(refused("\"tensor_parallel\": 1", "\"tensor_parallel\": 1.5").find("must be a whole number") !=
-        std::string::npos);
-  CHECK(refused("\"samples\": 64", "\"samples\": 32").starts_with("p.json: layers[0].seconds[1]: a second row"));
-  CHECK(
-      refused("\"relu\"", "\"conv1_1\"").starts_with("p.json: layers[1].name: the layer name \"conv1_1\" is repeated"));
+  CHECK(refused("\"tensor_parallel\": 1", "\"tensor_parallel\": 1.5")
+            .find("must be a whole number") != std::string::npos);
+  CHECK(refused("\"samples\": 64", "\"samples\": 32")
+            .starts_with("p.json: layers[0].seconds[1]: a second row"));
+  CHECK(refused("\"relu\"", "\"conv1_1\"")
+            .starts_with("p.json: layers[1].name: the layer name \"conv1_1\" is repeated"));
   CHECK(refused("\"relu\"", "\"\"").starts_with("p.json: layers[1].name: is empty"));
-  CHECK(refused("profile/1", "profile/2").starts_with("p.json: schema: unknown schema \"pptrain.profile/2\""));
-  CHECK(refused("\"optimizer\": 8", "\"optimizer\": -8").starts_with("p.json: bytes_per_parameter.optimizer: "));
-  CHECK(refused("\"backward\": 0.008", "\"backward\": 0.008, \"backward_input\": 1").find("both \"backward\"") !=
-        std::string::npos);
+  CHECK(refused("profile/1", "profile/2")
+            .starts_with("p.json: schema: unknown schema \"pptrain.profile/2\""));
+  CHECK(refused("\"optimizer\": 8", "\"optimizer\": -8")
+            .starts_with("p.json: bytes_per_parameter.optimizer: "));
+  CHECK(refused("\"backward\": 0.008", "\"backward\": 0.008, \"backward_input\": 1")
+            .find("both \"backward\"") != std::string::npos);
 }
 
 TEST_CASE("unknown, missing and repeated keys of a profile are refused", "[profile][json]") {
   CHECK(refused("stored_bytes", "stored_byte") ==
         "p.json: layers[0]: unknown key \"stored_byte\"; did you mean \"stored_bytes\"?");
-  CHECK(refused("\"parameters\": 1792, ", "").starts_with("p.json: layers[0].parameters: is missing"));
-  CHECK(refused("\"model\": \"vgg19\"", "\"model\": \"a\", \"model\": \"b\"").find("\"model\" appears twice") !=
-        std::string::npos);
-  CHECK(complaint_of([] { parse_profile("[]", "p.json"); }).starts_with("p.json: must be an object"));
+  CHECK(refused("\"parameters\": 1792, ", "")
+            .starts_with("p.json: layers[0].parameters: is missing"));
+  CHECK(refused("\"model\": \"vgg19\"", "\"model\": \"a\", \"model\": \"b\"")
+            .find("\"model\" appears twice") != std::string::npos);
+  CHECK(
+      complaint_of([] { parse_profile("[]", "p.json"); }).starts_with("p.json: must be an object"));
 }
 
 TEST_CASE("text of more levels than a profile has is refused with its line", "[profile][json]") {
   const std::string deep = "{\n\"x\": " + std::string(100000, '[');
-  CHECK(complaint_of([&] { parse_profile(deep, "p.json"); }).starts_with("p.json:2: has more than 32 levels"));
+  CHECK(complaint_of([&] {
+          parse_profile(deep, "p.json");
+        }).starts_with("p.json:2: has more than 32 levels"));
 }
 
 TEST_CASE("text that is no JSON is refused with its line", "[profile][json]") {
@@ -176,7 +188,9 @@ TEST_CASE("text that is no JSON is refused with its line", "[profile][json]") {
   CHECK(broken.starts_with("p.json:2: this is not JSON (syntax error"));
   CHECK(refused("0.0021", "1e999").find("1e999") != std::string::npos);
   CHECK(refused("0.0021", "NaN").starts_with("p.json:7: this is not JSON"));
-  CHECK(complaint_of([] { read_profile("no/such.json"); }).starts_with("no/such.json: cannot read the file"));
+  CHECK(complaint_of([] {
+          read_profile("no/such.json");
+        }).starts_with("no/such.json: cannot read the file"));
   CHECK(refused(document.substr(document.find("\"layers\": [")), "\"layers\": []}")
             .starts_with("p.json: layers: has no layers"));
 }
@@ -193,9 +207,11 @@ TEST_CASE("the lengths of axes are read, written and checked", "[profile]") {
   const Profile profile = parse_profile(text(R"({"heads": 4, "columns": 64})"), "p.json");
   CHECK(profile.axes == std::map<std::string, std::int64_t>{{"heads", 4}, {"columns", 64}});
   CHECK(parse_profile(write_profile(profile), "written").axes == profile.axes);
-  CHECK(complaint_of([&] { parse_profile(text(R"({"heads": 0})"), "p.json"); }).find("axes.heads") !=
+  CHECK(complaint_of([&] {
+          parse_profile(text(R"({"heads": 0})"), "p.json");
+        }).find("axes.heads") != std::string::npos);
+  CHECK(complaint_of([&] { parse_profile(text(R"({"rows": 4})"), "p.json"); }).find("rows") !=
         std::string::npos);
-  CHECK(complaint_of([&] { parse_profile(text(R"({"rows": 4})"), "p.json"); }).find("rows") != std::string::npos);
 }
 
 }  // namespace

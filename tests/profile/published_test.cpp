@@ -16,13 +16,15 @@ const std::string folder = source_file("inputs/profiles/");
 Profile published(const std::string& model) { return read_profile(folder + model + ".json"); }
 
 double sum(const Profile& profile, double ProfileLayer::*figure) {
-  return std::accumulate(profile.layers.begin(), profile.layers.end(), 0.0,
-                         [figure](double total, const ProfileLayer& layer) { return total + layer.*figure; });
+  return std::accumulate(
+      profile.layers.begin(), profile.layers.end(), 0.0,
+      [figure](double total, const ProfileLayer& layer) { return total + layer.*figure; });
 }
 
 const ProfileLayer& layer(const Profile& profile, const std::string& name) {
-  const auto found = std::find_if(profile.layers.begin(), profile.layers.end(),
-                                  [&name](const ProfileLayer& candidate) { return candidate.name == name; });
+  const auto found =
+      std::find_if(profile.layers.begin(), profile.layers.end(),
+                   [&name](const ProfileLayer& candidate) { return candidate.name == name; });
   REQUIRE(found != profile.layers.end());
   return *found;
 }
@@ -35,7 +37,8 @@ std::set<std::string> kinds_of(const Profile& profile) {
   return kinds;
 }
 
-TEST_CASE("every profile of inputs can be planned on each of its device kinds", "[profile][inputs]") {
+TEST_CASE("every profile of inputs can be planned on each of its device kinds",
+          "[profile][inputs]") {
   int num_profiles = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() != ".json") continue;
@@ -58,8 +61,9 @@ TEST_CASE("every profile of inputs can be planned on each of its device kinds", 
 
 TEST_CASE("published profiles carry their file's name as model", "[profile][inputs]") {
   for (const char* model :
-       {"bert-48", "bert-24", "bert-32", "xlnet-36", "xlnet-24", "amoeba-36", "amoeba-18", "gnmt-8", "gnmt-16",
-        "gnmt-32", "vgg-19", "vgg16", "resnet50", "resnet101", "opt-350m", "gpt-neo-2.7b", "opt-30b", "llama-3-8b"}) {
+       {"bert-48", "bert-24", "bert-32", "xlnet-36", "xlnet-24", "amoeba-36", "amoeba-18", "gnmt-8",
+        "gnmt-16", "gnmt-32", "vgg-19", "vgg16", "resnet50", "resnet101", "opt-350m",
+        "gpt-neo-2.7b", "opt-30b", "llama-3-8b"}) {
     CAPTURE(model);
     CHECK(published(model).model == model);
     CHECK(published(model).source.find("https://github.com/") != std::string::npos);
@@ -67,7 +71,9 @@ TEST_CASE("published profiles carry their file's name as model", "[profile][inpu
 }
 
 TEST_CASE("DAPPLE's models have the parameters of its table II", "[profile][inputs]") {
-  const auto millions = [](const std::string& model) { return sum(published(model), &ProfileLayer::parameters) / 1e6; };
+  const auto millions = [](const std::string& model) {
+    return sum(published(model), &ProfileLayer::parameters) / 1e6;
+  };
   CHECK(millions("gnmt-16") == Approx(291).epsilon(0.005));
   CHECK(millions("bert-48") == Approx(640).epsilon(0.005));
   CHECK(millions("xlnet-36") == Approx(500).epsilon(0.005));
@@ -75,16 +81,19 @@ TEST_CASE("DAPPLE's models have the parameters of its table II", "[profile][inpu
   CHECK(millions("amoeba-36") == Approx(933).epsilon(0.005));
 }
 
-TEST_CASE("the activations at a partition boundary are those of DAPPLE's table I", "[profile][inputs]") {
+TEST_CASE("the activations at a partition boundary are those of DAPPLE's table I",
+          "[profile][inputs]") {
   // Activations and their gradients, for the batch of the profile.
   CHECK(2.0 * 32.0 * layer(published("vgg-19"), "MaxPool2d_5").output_bytes == Approx(6e6));
-  CHECK(2.0 * layer(published("amoeba-36"), "cell_24").output_bytes == Approx(11.2e6).epsilon(0.005));
+  CHECK(2.0 * layer(published("amoeba-36"), "cell_24").output_bytes ==
+        Approx(11.2e6).epsilon(0.005));
 }
 
 /// Bytes of a whole model on one device with the activations of `samples`.
 double memory(const Profile& profile, double samples) {
   const BytesPerParameter& bytes = profile.bytes_per_parameter;
-  return sum(profile, &ProfileLayer::parameters) * (bytes.weight + bytes.gradient + bytes.optimizer) +
+  return sum(profile, &ProfileLayer::parameters) *
+             (bytes.weight + bytes.gradient + bytes.optimizer) +
          samples * sum(profile, &ProfileLayer::stored_bytes);
 }
 
@@ -92,7 +101,8 @@ TEST_CASE("whole models need the memory that DAPPLE measured", "[profile][inputs
   CHECK(memory(published("xlnet-36"), 1) == Approx(12e9));   // table II
   CHECK(memory(published("amoeba-36"), 1) == Approx(20e9));  // does not fit a V100 of 16 GB
   CHECK(memory(published("vgg-19"), 32) == Approx(5.6e9));
-  // Table VI, two stages of equal halves, micro-batches of 2: GPipe holds both of two; 1F1B holds 2 and 1.
+  // Table VI, two stages of equal halves, micro-batches of 2: GPipe holds both of two; 1F1B holds 2
+  // and 1.
   CHECK(memory(published("bert-48"), 4) == Approx(2 * 12.1e9));
   CHECK(memory(published("bert-48"), 3) / 2 == Approx(10.6e9).epsilon(0.05));
 }

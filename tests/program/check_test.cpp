@@ -25,7 +25,8 @@ struct Example {
 
   std::vector<Instruction>& first() { return programs.front().instructions; }
   std::vector<Instruction>::iterator find(Op op) {
-    return std::find_if(first().begin(), first().end(), [op](const Instruction& i) { return i.op == op; });
+    return std::find_if(first().begin(), first().end(),
+                        [op](const Instruction& i) { return i.op == op; });
   }
   std::string violation() const { return find_violation(plan, programs, ties); }
 };
@@ -37,7 +38,8 @@ TEST_CASE("compiled programs pass the checker") { CHECK(Example().violation().em
 TEST_CASE("a missing send is found at the receiver") {
   Example example;
   example.first().erase(example.find(Op::send));
-  CHECK(example.violation().find("waits for ever at \"wait for activation 0.0") != std::string::npos);
+  CHECK(example.violation().find("waits for ever at \"wait for activation 0.0") !=
+        std::string::npos);
 }
 
 TEST_CASE("a message nobody receives is found") {
@@ -75,7 +77,8 @@ TEST_CASE("replicas that meet in their tasks come to them in one order") {
   };
   std::iter_swap(task(1), task(2));
   CHECK(find_violation(plan, programs, {}, ReplicaTasks::apart).empty());
-  CHECK(find_violation(plan, programs, {}, ReplicaTasks::meet).find("waits for ever at \"F0.") != std::string::npos);
+  CHECK(find_violation(plan, programs, {}, ReplicaTasks::meet).find("waits for ever at \"F0.") !=
+        std::string::npos);
 }
 
 TEST_CASE("every schedule lets replicas meet in their tasks") {
@@ -83,7 +86,9 @@ TEST_CASE("every schedule lets replicas meet in their tasks") {
        {"gpipe", "1f1b", "dapple-b", "breadth-first", "zb-h1", "zb-h2", "zeropp", "auto"}) {
     INFO(schedule);
     const Plan plan = uniform_plan(even_division(6, 3), 2, 1, 16, 2, schedule);
-    CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {{}}), {}, ReplicaTasks::meet).empty());
+    CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {{}}), {},
+                         ReplicaTasks::meet)
+              .empty());
     CHECK(find_violation(plan, compile_evaluation(plan), {}, ReplicaTasks::meet).empty());
   }
 }
@@ -101,8 +106,8 @@ TEST_CASE("a task that runs twice, or before its forward, is found") {
 TEST_CASE("a task without its input is found") {
   Example example;
   auto& program = example.programs.back().instructions;
-  const auto wait =
-      std::find_if(program.begin(), program.end(), [](const Instruction& i) { return i.op == Op::wait_receive; });
+  const auto wait = std::find_if(program.begin(), program.end(),
+                                 [](const Instruction& i) { return i.op == Op::wait_receive; });
   program.erase(wait);
   CHECK(example.violation().find("has 0 of its 1 samples") != std::string::npos);
 }
@@ -120,8 +125,9 @@ TEST_CASE("weights that are not gathered, not released or gathered in another or
   example.first().erase(example.find(Op::release_parameters));
   CHECK(example.violation().find("gather parameters of chunk 0 comes twice") != std::string::npos);
   example.programs = sound;
-  const auto last = std::find_if(example.first().rbegin(), example.first().rend(),
-                                 [](const Instruction& i) { return i.op == Op::release_parameters; });
+  const auto last =
+      std::find_if(example.first().rbegin(), example.first().rend(),
+                   [](const Instruction& i) { return i.op == Op::release_parameters; });
   example.first().erase(std::next(last).base());
   CHECK(example.violation().find("never releases chunk 0") != std::string::npos);
 }

@@ -18,14 +18,19 @@ TraceEvent event(int device, Lane lane, Op op, double begin, double end) {
   return {DeviceId(device), lane, instruction, begin, end};
 }
 
-Trace one_task(int device, double begin) { return {event(device, Lane::compute, Op::forward, begin, begin + 0.5)}; }
+Trace one_task(int device, double begin) {
+  return {event(device, Lane::compute, Op::forward, begin, begin + 0.5)};
+}
 
-/// Of device 3: what it computes in no order; two sends that overlap, one behind them, and one that follows on the
-/// first. Of device 0: a task alone.
+/// Of device 3: what it computes in no order; two sends that overlap, one behind them, and one that
+/// follows on the first. Of device 0: a task alone.
 Trace some_trace() {
-  return {event(3, Lane::compute, Op::backward, 0.5, 0.75),   event(3, Lane::compute, Op::forward, 0.0, 0.5),
-          event(3, Lane::communication, Op::send, 0.1, 0.4),  event(3, Lane::communication, Op::send, 0.2, 0.6),
-          event(3, Lane::communication, Op::send, 0.4, 0.5),  event(3, Lane::communication, Op::send, 0.7, 0.9),
+  return {event(3, Lane::compute, Op::backward, 0.5, 0.75),
+          event(3, Lane::compute, Op::forward, 0.0, 0.5),
+          event(3, Lane::communication, Op::send, 0.1, 0.4),
+          event(3, Lane::communication, Op::send, 0.2, 0.6),
+          event(3, Lane::communication, Op::send, 0.4, 0.5),
+          event(3, Lane::communication, Op::send, 0.7, 0.9),
           event(0, Lane::compute, Op::step, 1.0 / 3, 2.0 / 3)};
 }
 
@@ -35,13 +40,15 @@ json events_of(const std::string& trace) { return json::parse(trace).at("traceEv
 std::map<std::pair<int, int>, std::string> names(const json& events, const std::string& kind) {
   std::map<std::pair<int, int>, std::string> result;
   for (const json& e : events) {
-    if (e.at("ph") == "M" && e.at("name") == kind) result[{e.at("pid"), e.at("tid")}] = e.at("args").at("name");
+    if (e.at("ph") == "M" && e.at("name") == kind)
+      result[{e.at("pid"), e.at("tid")}] = e.at("args").at("name");
   }
   return result;
 }
 
 TEST_CASE("the traces of ranks are merged into one with all their events") {
-  const std::string merged = merge_chrome_traces({chrome_trace(one_task(0, 1.0)), chrome_trace(one_task(3, 2.0))});
+  const std::string merged =
+      merge_chrome_traces({chrome_trace(one_task(0, 1.0)), chrome_trace(one_task(3, 2.0))});
   std::map<int, double> begins;
   for (const json& e : events_of(merged)) {
     if (e.at("ph") == "X") begins[e.at("pid").get<int>()] = e.at("ts").get<double>();
@@ -66,14 +73,16 @@ TEST_CASE("processes are devices in order, and every thread with an event has a 
   const json events = events_of(chrome_trace(some_trace()));
   CHECK(names(events, "process_name") ==
         std::map<std::pair<int, int>, std::string>{{{0, 0}, "device 0"}, {{3, 0}, "device 3"}});
-  CHECK(names(events, "thread_name") == std::map<std::pair<int, int>, std::string>{{{0, 0}, "compute"},
-                                                                                   {{0, 1}, "communication"},
-                                                                                   {{3, 0}, "compute"},
-                                                                                   {{3, 1}, "communication"},
-                                                                                   {{3, 2}, "communication 2"}});
+  CHECK(names(events, "thread_name") ==
+        std::map<std::pair<int, int>, std::string>{{{0, 0}, "compute"},
+                                                   {{0, 1}, "communication"},
+                                                   {{3, 0}, "compute"},
+                                                   {{3, 1}, "communication"},
+                                                   {{3, 2}, "communication 2"}});
   std::set<int> places;
   for (const json& e : events) {
-    if (e.at("name") == "process_sort_index") places.insert(e.at("args").at("sort_index").get<int>());
+    if (e.at("name") == "process_sort_index")
+      places.insert(e.at("args").at("sort_index").get<int>());
   }
   CHECK(places == std::set<int>{0, 3});
 }
@@ -93,10 +102,13 @@ TEST_CASE("events of a Chrome trace are in order, and none of a thread overlaps 
     ends[thread] = begin + e.at("dur").get<double>();
     ++counts[thread];
   }
-  CHECK(counts == std::map<std::pair<int, int>, int>{{{0, 0}, 1}, {{3, 0}, 2}, {{3, 1}, 3}, {{3, 2}, 1}});
+  CHECK(counts ==
+        std::map<std::pair<int, int>, int>{{{0, 0}, 1}, {{3, 0}, 2}, {{3, 1}, 3}, {{3, 2}, 1}});
 }
 
-TEST_CASE("times of a Chrome trace are whole nanoseconds, so that neighbours do not overlap by a rounding") {
+TEST_CASE(
+    "times of a Chrome trace are whole nanoseconds, so that neighbours do not overlap by a "
+    "rounding") {
   Trace trace;
   for (int i = 0; i < 1000; ++i) {
     trace.push_back(event(0, Lane::compute, Op::forward, i / 7.0, (i + 1) / 7.0));

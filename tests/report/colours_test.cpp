@@ -1,4 +1,5 @@
-// Colours of the page against WCAG 2.1: text 4.5 to 1 (success criterion 1.4.3), what is drawn 3 to 1 (1.4.11).
+// Colours of the page against WCAG 2.1: text 4.5 to 1 (success criterion 1.4.3), what is drawn 3 to
+// 1 (1.4.11).
 #include <cmath>
 #include <map>
 #include <regex>
@@ -18,7 +19,8 @@ Colours colours_from(const std::string& css, const std::string& begin) {
   const std::string block = css.substr(at, css.find('}', at) - at);
   static const std::regex pattern("--([a-z0-9-]+): (#[0-9a-f]{6});");
   Colours colours;
-  for (std::sregex_iterator match(block.begin(), block.end(), pattern), end; match != end; ++match) {
+  for (std::sregex_iterator match(block.begin(), block.end(), pattern), end; match != end;
+       ++match) {
     colours[(*match)[1]] = (*match)[2];
   }
   return colours;

@@ -67,8 +67,9 @@ MetricsHistory some_history(std::int64_t steps) {
     const double x = static_cast<double>(step) * 1.2345678901;
     history.integers["steps/step"].push_back(step);
     history.integers["steps/peak_bytes"].push_back(1000000 + step);
-    for (const char* name : {"loss", "grad_norm", "learning_rate", "loss_scale", "iteration_seconds",
-                             "tokens_per_second", "model_flops_utilization", "experts_balance"}) {
+    for (const char* name :
+         {"loss", "grad_norm", "learning_rate", "loss_scale", "iteration_seconds",
+          "tokens_per_second", "model_flops_utilization", "experts_balance"}) {
       history.reals[std::string("steps/") + name].push_back(2.0 + std::sin(x));
     }
     for (std::size_t rank = 0; rank < num_ranks; ++rank) {
@@ -94,7 +95,8 @@ void make_run(const std::string& path, std::int64_t steps,
   write(path + "/cluster.toml", cluster_text());
   write(path + "/profile.json", profile_text());
   write(path + "/plan.json", write_plan(some_plan()));
-  write(path + "/config.toml", "# </script><b>\n[training]\nsteps = " + std::to_string(steps) + "\n");
+  write(path + "/config.toml",
+        "# </script><b>\n[training]\nsteps = " + std::to_string(steps) + "\n");
   const MetricsHistory history = some_history(steps);
   const MetricsFile metrics(path + "/metrics.h5", num_ranks, "{}", environment, &history);
 }
@@ -139,7 +141,8 @@ TEST_CASE("the mean time of a rank leaves the first step out", "[report]") {
   CHECK(document["ranks"][7]["compute"].get<double>() == Approx(mean).epsilon(1e-4));
 }
 
-TEST_CASE("of a run that was resumed, times are those since then, and plans those of its last job", "[report]") {
+TEST_CASE("of a run that was resumed, times are those since then, and plans those of its last job",
+          "[report]") {
   const TestFolder folder("report_resumed");
   make_run(folder.path("run"), 6, {{"resumed_from", "elsewhere/checkpoints/step-3.h5"}});
   Plan later = some_plan();
@@ -150,7 +153,8 @@ TEST_CASE("of a run that was resumed, times are those since then, and plans thos
   REQUIRE(document["plans"].size() == 2);
   CHECK(document["plans"][0]["from_step"] == 3);
   CHECK(document["plans"][1]["from_step"] == 5);
-  CHECK(document["job"]["iteration_seconds"].get<double>() == Approx(2.0 + std::sin(6 * 1.2345678901)).epsilon(1e-4));
+  CHECK(document["job"]["iteration_seconds"].get<double>() ==
+        Approx(2.0 + std::sin(6 * 1.2345678901)).epsilon(1e-4));
 
   std::filesystem::remove(folder.path("run") + "/plan-after-5.json");
   document = report_document(read_run_folder(folder.path("run")));
@@ -163,7 +167,8 @@ TEST_CASE("of a run that was resumed, times are those since then, and plans thos
   }
 }
 
-TEST_CASE("utilisation of a run that was resumed goes by the peak of its last job's devices", "[report]") {
+TEST_CASE("utilisation of a run that was resumed goes by the peak of its last job's devices",
+          "[report]") {
   const TestFolder folder("report_utilization");
   make_run(folder.path("run"), 6, {{"resumed_from", "elsewhere/checkpoints/step-3.h5"}});
   RunFolder run = read_run_folder(folder.path("run"));
@@ -171,7 +176,8 @@ TEST_CASE("utilisation of a run that was resumed goes by the peak of its last jo
   reals["steps/tokens_per_second"] = {100, 200, 300, 400, 400, 400};
   reals["steps/model_flops_utilization"] = {0.9, 0.9, 0.9, 0.2, 0.2, 0.2};
   const nlohmann::json document = report_document(run);
-  CHECK(document["series"]["model_flops_utilization"]["mean"] == nlohmann::json({0.05, 0.1, 0.15, 0.2, 0.2, 0.2}));
+  CHECK(document["series"]["model_flops_utilization"]["mean"] ==
+        nlohmann::json({0.05, 0.1, 0.15, 0.2, 0.2, 0.2}));
 }
 
 TEST_CASE("steps have the seconds of training and the tokens until then", "[report]") {
@@ -181,31 +187,37 @@ TEST_CASE("steps have the seconds of training and the tokens until then", "[repo
   double sum = 0.0;
   for (int step = 1; step <= 3; ++step) {
     sum += 2.0 + std::sin(step * 1.2345678901);
-    CHECK(series["seconds"][static_cast<std::size_t>(step - 1)].get<double>() == Approx(sum).epsilon(1e-4));
+    CHECK(series["seconds"][static_cast<std::size_t>(step - 1)].get<double>() ==
+          Approx(sum).epsilon(1e-4));
   }
-  CHECK(series["per_step"].get<std::int64_t>() % 512 == 0);  // samples of a step, times the tokens of each
+  CHECK(series["per_step"].get<std::int64_t>() % 512 == 0);  // samples of a step, times the tokens
+                                                             // of each
 }
 
-TEST_CASE("a plan that nothing has run by has a page with memory by part and parts of the cluster", "[report]") {
+TEST_CASE("a plan that nothing has run by has a page with memory by part and parts of the cluster",
+          "[report]") {
   const TestFolder folder("report_plan");
   make_run(folder.path("run"), 0);
   RunFolder run = read_run_folder(folder.path("run"));
   const Instance instance = {run.profile, run.cluster, run.plans.back().plan.global_batch_size};
   run.plans.back().plan.predicted = predict(instance, run.plans.back().plan);
-  const std::vector<OnFewerNodes> fewer = {{{1}, 1, 8, 4.0, ""}, {{4}, 4, 32, {}, "too small"}, {{8}, 8, 64, 1.0, ""}};
+  const std::vector<OnFewerNodes> fewer = {
+      {{1}, 1, 8, 4.0, ""}, {{4}, 4, 32, {}, "too small"}, {{8}, 8, 64, 1.0, ""}};
   const nlohmann::json document = plan_report_document(run, fewer);
   CHECK(document["job"]["planned_only"] == true);
   const nlohmann::json& device = document["nodes"][0]["devices"][0];
   CHECK(device["state"]["weights"] == 2 * 1000000 * 4);
   CHECK(device["state"]["optimizer"] == 2 * 1000000 * 8);
   CHECK(device["predicted_bytes"].get<double>() > 2 * 1000000 * (4 + 4 + 8));
-  CHECK(document["timelines"]["predicted"]["rows"].size() == num_stages);  // the replicas of a stage do the same
+  CHECK(document["timelines"]["predicted"]["rows"].size() == num_stages);  // the replicas of a
+                                                                           // stage do the same
   CHECK(document["fewer_nodes"][1]["why_not"] == "too small");
   CHECK(document["fewer_nodes"][2]["kinds"][0]["nodes"] == 8);
   CHECK(report_page(document).size() > 1000);
 }
 
-TEST_CASE("a run without configuration, trace or placement is reported, with what is missing", "[report]") {
+TEST_CASE("a run without configuration, trace or placement is reported, with what is missing",
+          "[report]") {
   const TestFolder folder("report_torn");
   make_run(folder.path("run"), 0);
   write(folder.path("run") + "/config.toml", "[job");

@@ -7,7 +7,8 @@ namespace {
 
 using Kind = TimelineTask::Kind;
 
-TraceEvent event(int device, Lane lane, Op op, int chunk, int micro_batch, double begin, double end) {
+TraceEvent event(int device, Lane lane, Op op, int chunk, int micro_batch, double begin,
+                 double end) {
   TraceEvent event;
   event.device = DeviceId(device);
   event.lane = lane;

@@ -1,4 +1,5 @@
-// Batch norms on grids: the recorded runs of a residual network, whose statistics are of micro-batches of 8 and of 4.
+// Batch norms on grids: the recorded runs of a residual network, whose statistics are of
+// micro-batches of 8 and of 4.
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,7 +14,8 @@ using namespace pptrain::test;
 
 namespace {
 
-/// What a run leaves in its buffers, by name: the norm of what all ranks that have one hold, which is the same.
+/// What a run leaves in its buffers, by name: the norm of what all ranks that have one hold, which
+/// is the same.
 using Norms = std::map<std::string, double>;
 
 struct Run {
@@ -29,7 +31,8 @@ std::optional<double> own_squares_of(Session& session, const std::string& name) 
     for (std::size_t b = 0; b < buffers.specs().size(); ++b) {
       if (buffers.specs()[b].name != name) continue;
       double squares = 0.0;
-      for (std::int64_t i = 0; i < buffers.specs()[b].size(); ++i) squares += std::pow(buffers.values(b)[i], 2);
+      for (std::int64_t i = 0; i < buffers.specs()[b].size(); ++i)
+        squares += std::pow(buffers.values(b)[i], 2);
       return squares;
     }
   }
@@ -38,7 +41,8 @@ std::optional<double> own_squares_of(Session& session, const std::string& name) 
 
 Run train(const Reference& reference, const Plan& plan, const SessionOptions& options = {}) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()), options);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()),
+                  options);
   session.arena().poison(true);
   reference.fill(session);
   Run run;
@@ -61,7 +65,8 @@ void check_run(const Reference& reference, const std::string& file, const Plan& 
   const Run run = train(reference, plan, options);
   CHECK(largest_difference(run.losses, reference.losses) <= reference.loss_tolerance);
   const nlohmann::json expected =
-      nlohmann::json::parse(std::ifstream(test_data("models/resnet/" + file))).at("final_param_norm_per_tensor");
+      nlohmann::json::parse(std::ifstream(test_data("models/resnet/" + file)))
+          .at("final_param_norm_per_tensor");
   std::size_t averages = 0;
   for (const auto& [name, norm] : run.buffers) {
     INFO(name);
@@ -83,8 +88,8 @@ Plan with(Plan plan, int zero_stage, Recompute recompute) {
   return plan;
 }
 
-const std::vector<std::pair<std::string, std::string>> runs = {{"", "expected.json"},
-                                                               {"sgd-micro4", "expected-sgd-micro4.json"}};
+const std::vector<std::pair<std::string, std::string>> runs = {
+    {"", "expected.json"}, {"sgd-micro4", "expected-sgd-micro4.json"}};
 
 /// Every grid of all ranks with its ZeRO stages, and recomputation.
 void check_grids() {
@@ -92,12 +97,14 @@ void check_grids() {
     const Reference reference("resnet", name);
     const int ranks = world_size();
     for (int pipeline = 1; pipeline <= std::min(ranks, 5); pipeline *= 2) {
-      for (int data = 1; pipeline * data <= ranks && data <= reference.micro_batch_size; data *= 2) {
+      for (int data = 1; pipeline * data <= ranks && data <= reference.micro_batch_size;
+           data *= 2) {
         const Plan plan = reference.plan(pipeline, data, ranks / pipeline / data, 0, "1f1b");
         INFO(file << ": pipeline " << pipeline << ", data " << data << " of " << ranks);
         check_run(reference, file, plan);
         check_run(reference, file, with(plan, 0, Recompute::full));
-        for (int zero = 1; data > 1 && zero <= 3; ++zero) check_run(reference, file, with(plan, zero, Recompute::none));
+        for (int zero = 1; data > 1 && zero <= 3; ++zero)
+          check_run(reference, file, with(plan, zero, Recompute::none));
       }
     }
   }
@@ -116,7 +123,8 @@ TEST_CASE("batch norms train under every schedule", "[np4]") {
     for (const int chunks : kind.chunks) {
       if (2 * chunks > 5) continue;
       INFO(kind.schedule << " with " << chunks << " chunks");
-      check_run(reference, "expected-sgd-micro4.json", reference.plan(2, 2, 1, 0, kind.schedule, chunks));
+      check_run(reference, "expected-sgd-micro4.json",
+                reference.plan(2, 2, 1, 0, kind.schedule, chunks));
     }
   }
 }
@@ -124,7 +132,8 @@ TEST_CASE("batch norms train under every schedule", "[np4]") {
 TEST_CASE("batch norms train by plans that are drawn", "[np8]") {
   const Reference reference("resnet", "sgd-micro4");
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  RandomShapes shapes(31, DrawnBlocks::some, {model.num_layers(), 8, axes_of(model), reference.micro_batch_size});
+  RandomShapes shapes(31, DrawnBlocks::some,
+                      {model.num_layers(), 8, axes_of(model), reference.micro_batch_size});
   for (int i = 0; i < 6; ++i) {
     const Plan plan = shapes.plan(world_size());
     INFO("plan " << i << ": " << plan.shape());
@@ -144,7 +153,8 @@ TEST_CASE("an evaluation goes by the running averages, whatever the division", "
   const Reference reference("resnet");
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   std::vector<double> losses;
-  for (const Plan& plan : {reference.plan(1, 4, 1, 0, "1f1b"), reference.plan(2, 2, 1, 0, "1f1b")}) {
+  for (const Plan& plan :
+       {reference.plan(1, 4, 1, 0, "1f1b"), reference.plan(2, 2, 1, 0, "1f1b")}) {
     Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4));
     reference.fill(session);
     const double before = session.evaluate(reference.samples(0));

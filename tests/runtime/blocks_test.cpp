@@ -10,15 +10,17 @@ namespace {
 
 /// Of so many replicas x members, with the shares of the samples that are given.
 Block block(Interval layers, int tensor_parallel, const std::vector<Interval>& samples) {
-  return {layers,          static_cast<int>(samples.size()),
-          tensor_parallel, tensor_parallel == 1 ? TensorPattern::replicate : TensorPattern::megatron,
-          samples,         {}};
+  return {
+      layers,          static_cast<int>(samples.size()),
+      tensor_parallel, tensor_parallel == 1 ? TensorPattern::replicate : TensorPattern::megatron,
+      samples,         {}};
 }
 
 void check(const Reference& reference, const Plan& plan) {
   INFO(write_plan(plan));
   validate_plan(plan, static_cast<int>(reference.config.model.layers) + 2, 4, "made by the test");
-  check_curve(train_reference(MPI_COMM_WORLD, reference, plan, static_cast<int>(reference.config.training.steps)),
+  check_curve(train_reference(MPI_COMM_WORLD, reference, plan,
+                              static_cast<int>(reference.config.training.steps)),
               reference);
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4));
@@ -65,9 +67,12 @@ TEST_CASE("a tied embedding whose ends are divided differently in one stage", "[
   SECTION("both ends alike, divided otherwise than the layers between") {
     plan.stages[0].blocks = {block({1, 5}, 2, {{0, 5}, {5, 8}})};
   }
-  SECTION("no layer between") { plan.stages[0].blocks = {block({0, 3}, 1, {{0, 1}, {1, 3}, {3, 5}, {5, 8}})}; }
+  SECTION("no layer between") {
+    plan.stages[0].blocks = {block({0, 3}, 1, {{0, 1}, {1, 3}, {3, 5}, {5, 8}})};
+  }
   for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) {
-    check(reference, with(plan, zero_stage, zero_stage % 2 == 0 ? Recompute::none : Recompute::full));
+    check(reference,
+          with(plan, zero_stage, zero_stage % 2 == 0 ? Recompute::none : Recompute::full));
   }
 }
 
@@ -78,7 +83,8 @@ TEST_CASE("a tied embedding whose ends are blocks of two stages", "[np4]") {
   plan.stages[0].blocks = {block(embedding, 2, {{0, 4}})};
   for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) check(reference, with(plan, zero_stage));
   plan.stages[1].blocks = {block({4, 6}, 2, {{0, 4}})};
-  plan.stages[1].blocks[0].shards = {{"vocabulary", {{0, 57}, {57, 257}}}, {"columns", {{0, 200}, {200, 256}}}};
+  plan.stages[1].blocks[0].shards = {{"vocabulary", {{0, 57}, {57, 257}}},
+                                     {"columns", {{0, 200}, {200, 256}}}};
   for (int zero_stage = 0; zero_stage <= 3; ++zero_stage) check(reference, with(plan, zero_stage));
 }
 

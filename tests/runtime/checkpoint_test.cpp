@@ -1,5 +1,5 @@
-// Checkpoints: right values in logical shape from any plan to any other, and training that goes on as if nothing had
-// been.
+// Checkpoints: right values in logical shape from any plan to any other, and training that goes on
+// as if nothing had been.
 #include <filesystem>
 #include <fstream>
 
@@ -26,14 +26,17 @@ const std::vector<int> nodes = {0, 0, 1, 1};
 
 /// A job on all ranks whose plan may leave some out.
 struct SavedJob {
-  explicit SavedJob(const Reference& r) : reference(r), model(build_model(r.config.model, r.config.training, "test")) {}
+  explicit SavedJob(const Reference& r)
+      : reference(r), model(build_model(r.config.model, r.config.training, "test")) {}
 
   std::unique_ptr<Session> session(const Plan& plan) const {
-    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(num_ranks));
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan,
+                                     RankMap::identity(num_ranks));
   }
   std::string save(std::int64_t step, Session& session) const {
     Alarm alarm(MPI_COMM_WORLD);
-    Checkpointer checkpointer({MPI_COMM_WORLD, reference.config, model, nodes, folder.path(), CoreUse::shared}, alarm);
+    Checkpointer checkpointer(
+        {MPI_COMM_WORLD, reference.config, model, nodes, folder.path(), CoreUse::shared}, alarm);
     CheckpointState state;
     state.step = step;
     return checkpointer.save(state, session).path;
@@ -68,7 +71,9 @@ void check_file(const SavedJob& job, const std::string& path) {
       CHECK(H5Dread(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0);
       H5Dclose(dataset);
       for (std::int64_t e = 0; e < spec.size(); ++e) {
-        if (values[static_cast<std::size_t>(e)] != code({std::hash<std::string>()(spec.name), q, e})) ++wrong;
+        if (values[static_cast<std::size_t>(e)] !=
+            code({std::hash<std::string>()(spec.name), q, e}))
+          ++wrong;
       }
     }
   }
@@ -125,7 +130,8 @@ Plan with_zero(Plan plan, int zero_stage) {
 
 }  // namespace
 
-TEST_CASE("a checkpoint holds every value in logical shape, and any plan gets its own from it", "[np4]") {
+TEST_CASE("a checkpoint holds every value in logical shape, and any plan gets its own from it",
+          "[np4]") {
   RandomShapes shapes(17);
   for (const char* run : {"untied", "tied"}) {
     const Reference reference(run);
@@ -138,17 +144,20 @@ TEST_CASE("a checkpoint holds every value in logical shape, and any plan gets it
 }
 
 TEST_CASE("a published model goes on from a checkpoint under any other plan", "[np4]") {
-  for (const char* folder :
-       {"llama", "qwen2", "gpt2-hf", "bert", "vit", "t5", "mixtral", "qwen2-moe", "vgg", "resnet"}) {
+  for (const char* folder : {"llama", "qwen2", "gpt2-hf", "bert", "vit", "t5", "mixtral",
+                             "qwen2-moe", "vgg", "resnet"}) {
     INFO(folder);
     const Reference reference(folder);
     const SavedJob job(reference);
-    RandomShapes shapes(29, DrawnBlocks::some,
-                        {job.model.num_layers(), 8, axes_of(job.model), reference.micro_batch_size});
+    RandomShapes shapes(
+        29, DrawnBlocks::some,
+        {job.model.num_layers(), 8, axes_of(job.model), reference.micro_batch_size});
     // Members of the first plan share key-value heads; of fewer heads than ranks each has one.
     const std::int64_t heads = job.model.axis_size(ShardAxis::heads);
-    const int members = static_cast<int>(heads > 0 ? std::min<std::int64_t>(num_ranks, heads) : num_ranks);
-    check_round_trip(job, reference.plan(1, 1, members, 4, "1f1b"), reference.plan(2, 2, 1, 4, "1f1b"));
+    const int members =
+        static_cast<int>(heads > 0 ? std::min<std::int64_t>(num_ranks, heads) : num_ranks);
+    check_round_trip(job, reference.plan(1, 1, members, 4, "1f1b"),
+                     reference.plan(2, 2, 1, 4, "1f1b"));
     check_round_trip(job, shapes.plan(num_ranks), shapes.plan(num_ranks));
     check_training(reference, reference.plan(1, 1, members, 4, "1f1b"),
                    with_zero(reference.plan(1, 4, 1, 4, "gpipe"), 3));
@@ -159,7 +168,8 @@ TEST_CASE("a published model goes on from a checkpoint under any other plan", "[
 TEST_CASE("training goes on from a checkpoint, bitwise under the same plan", "[np4]") {
   const Reference tied("tied");
   const SavedJob job(tied);
-  for (const Plan& plan : {tied.plan(2, 2, 1, 4, "1f1b"), with_zero(tied.plan(1, 2, 2, 4, "gpipe"), 3)}) {
+  for (const Plan& plan :
+       {tied.plan(2, 2, 1, 4, "1f1b"), with_zero(tied.plan(1, 2, 2, 4, "gpipe"), 3)}) {
     const std::vector<double> through = train_reference(MPI_COMM_WORLD, tied, plan, 8).losses;
     std::vector<double> over = losses_over_checkpoint(job, plan, plan);
     over.resize(through.size());
@@ -173,7 +183,8 @@ TEST_CASE("training goes on from a checkpoint under any other plan", "[np4]") {
   check_training(tied, tied.plan(4, 1, 1, 2, "1f1b"), with_zero(tied.plan(2, 2, 1, 4, "zb-h1"), 1));
   check_training(tied, with_zero(tied.plan(1, 2, 2, 4, "1f1b"), 2), tied.plan(1, 4, 1, 4, "gpipe"));
   const std::int64_t layers = SavedJob(tied).model.num_layers();
-  const Plan uneven = shaped_plan({{{layers}, {2, 1, 1}, 1, {}, 3}}, tied.config.training.global_batch_size);
+  const Plan uneven =
+      shaped_plan({{{layers}, {2, 1, 1}, 1, {}, 3}}, tied.config.training.global_batch_size);
   check_training(tied, with_zero(tied.plan(1, 2, 1, 4, "1f1b"), 1), uneven);
   check_training(tied, shapes.plan(num_ranks), shapes.plan(num_ranks));
 }
@@ -181,7 +192,8 @@ TEST_CASE("training goes on from a checkpoint under any other plan", "[np4]") {
 TEST_CASE("a job resumes from its newest sound checkpoint and leaves one curve", "[np4]") {
   const JobFolder folder("[checkpoint]\ninterval = 4\n");
   // Equal bits need equal plans, and `auto` may choose differently from run to run.
-  train(MPI_COMM_WORLD, folder.options({"job.output=" + folder.path() + "/through", "parallelism.schedule=1f1b"}));
+  train(MPI_COMM_WORLD,
+        folder.options({"job.output=" + folder.path() + "/through", "parallelism.schedule=1f1b"}));
   const std::string plan = "parallelism.plan=" + (folder.run("through") / "plan.json").string();
   train(MPI_COMM_WORLD, folder.options({plan, "training.steps=6"}));
   const fs::path checkpoints = folder.run() / "checkpoints";
@@ -189,20 +201,23 @@ TEST_CASE("a job resumes from its newest sound checkpoint and leaves one curve",
   if (world_rank() == 0) {
     CHECK(fs::exists(checkpoints / "step-4.h5"));
     const CheckpointHead head = read_checkpoint_head(checkpoints / "step-6.h5");
-    std::fstream damaged(checkpoints / "step-6.h5", std::ios::in | std::ios::out | std::ios::binary);
+    std::fstream damaged(checkpoints / "step-6.h5",
+                         std::ios::in | std::ios::out | std::ios::binary);
     damaged.seekp(head.datasets[1].block_offset(0) + 7);
     damaged.put('\x7f');
   }
   MPI_Barrier(MPI_COMM_WORLD);
   JobOptions options = folder.options({plan});
   options.resume = (checkpoints / "step-6.h5").string();
-  CHECK_THAT(complaint_of([&] { train(MPI_COMM_WORLD, options); }), Catch::Contains("/parameters/"));
+  CHECK_THAT(complaint_of([&] { train(MPI_COMM_WORLD, options); }),
+             Catch::Contains("/parameters/"));
   options.resume = "latest";
   train(MPI_COMM_WORLD, options);
   if (world_rank() != 0) return;
   const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");
   CHECK(losses == read_series(folder.run("through") / "metrics.h5", "/steps/loss"));
-  CHECK(read_series(folder.run() / "metrics.h5", "/evaluation/step") == std::vector<double>{5, 10, 12});
+  CHECK(read_series(folder.run() / "metrics.h5", "/evaluation/step") ==
+        std::vector<double>{5, 10, 12});
   CHECK(fs::exists(checkpoints / "step-12.h5"));
   CHECK(fs::exists(checkpoints / "step-6.h5.damaged"));
 }
@@ -217,9 +232,11 @@ TEST_CASE("a checkpoint of another job is refused with what differs", "[np4]") {
     options.resume = path;
     return complaint_of([&] { train(MPI_COMM_WORLD, options); });
   };
-  CHECK_THAT(complaint("model.hidden_size=64"), Catch::Contains("model.hidden_size = 64 (32 in the checkpoint)"));
+  CHECK_THAT(complaint("model.hidden_size=64"),
+             Catch::Contains("model.hidden_size = 64 (32 in the checkpoint)"));
   CHECK_THAT(complaint("optimizer.name=sgd"), Catch::Contains("optimizer.name"));
   CHECK_THAT(complaint("job.seed=5"), Catch::Contains("job.seed"));
-  CHECK_THAT(complaint("data.train=" + folder.path() + "/job.toml"), Catch::Contains("other training data"));
+  CHECK_THAT(complaint("data.train=" + folder.path() + "/job.toml"),
+             Catch::Contains("other training data"));
   CHECK(!fs::exists(folder.path() + "/other"));
 }

@@ -32,7 +32,9 @@ struct ClassifierJob {
   }
 
   Model model() const { return build_model(config.model, config.training, "test"); }
-  SyntheticClusters table() const { return SyntheticClusters({config.model.input_size, config.model.classes, 5}); }
+  SyntheticClusters table() const {
+    return SyntheticClusters({config.model.input_size, config.model.classes, 5});
+  }
   /// Neither weights nor biases are 0 or small.
   static void weights(const ParameterSpec& spec, Interval run, float* out) {
     const auto count = static_cast<std::size_t>(run.size());
@@ -62,12 +64,15 @@ inline ClassifierCurve train_classifier(const ClassifierJob& job, const Plan& pl
   const std::int64_t batch = job.config.training.global_batch_size;
   ClassifierCurve curve;
   for (std::int64_t step = 0; step < job.config.training.steps; ++step) {
-    const IterationResult result = session.train(
-        step, [&](std::int64_t sample, const SampleSlot& slot) { table.row(step * batch + sample, slot); });
+    const IterationResult result =
+        session.train(step, [&](std::int64_t sample, const SampleSlot& slot) {
+          table.row(step * batch + sample, slot);
+        });
     curve.losses.push_back(result.loss);
     curve.grad_norms.push_back(result.grad_norm);
   }
-  curve.evaluation = session.evaluate([&](std::int64_t sample, const SampleSlot& slot) { table.row(sample, slot); });
+  curve.evaluation = session.evaluate(
+      [&](std::int64_t sample, const SampleSlot& slot) { table.row(sample, slot); });
   curve.peak_bytes = session.arena().peak_bytes();
   curve.resting_bytes = session.arena().bytes_in_use();
   return curve;
@@ -102,7 +107,8 @@ class PlainClassifier {
       curve.losses.push_back(loss / static_cast<double>(batch));
       curve.grad_norms.push_back(update(gradient, 1.0 / static_cast<double>(batch)));
     }
-    for (std::int64_t s = 0; s < batch; ++s) curve.evaluation += sample(s, nullptr) / static_cast<double>(batch);
+    for (std::int64_t s = 0; s < batch; ++s)
+      curve.evaluation += sample(s, nullptr) / static_cast<double>(batch);
     return curve;
   }
 
@@ -113,7 +119,9 @@ class PlainClassifier {
     Values bias;
   };
 
-  static double gelu(double x) { return 0.5 * x * (1.0 + std::tanh(root * (x + 0.044715 * x * x * x))); }
+  static double gelu(double x) {
+    return 0.5 * x * (1.0 + std::tanh(root * (x + 0.044715 * x * x * x)));
+  }
   static double gelu_derivative(double x) {
     const double t = std::tanh(root * (x + 0.044715 * x * x * x));
     return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * root * (1.0 + 3.0 * 0.044715 * x * x);
@@ -155,7 +163,8 @@ class PlainClassifier {
           dx[i] += layers_[l].weight[o * x.size() + i] * d[o];
         }
       }
-      for (std::size_t i = 0; l > 0 && i < dx.size(); ++i) dx[i] *= gelu_derivative(before[l - 1][i]);
+      for (std::size_t i = 0; l > 0 && i < dx.size(); ++i)
+        dx[i] *= gelu_derivative(before[l - 1][i]);
       d = dx;
     }
     return loss;
@@ -173,8 +182,10 @@ class PlainClassifier {
     const double factor = norm > clip ? clip / norm : 1.0;
     const double rate = job_.config.optimizer.learning_rate * factor * scale;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-      for (std::size_t i = 0; i < layers_[l].weight.size(); ++i) layers_[l].weight[i] -= rate * gradient[l].weight[i];
-      for (std::size_t i = 0; i < layers_[l].bias.size(); ++i) layers_[l].bias[i] -= rate * gradient[l].bias[i];
+      for (std::size_t i = 0; i < layers_[l].weight.size(); ++i)
+        layers_[l].weight[i] -= rate * gradient[l].weight[i];
+      for (std::size_t i = 0; i < layers_[l].bias.size(); ++i)
+        layers_[l].bias[i] -= rate * gradient[l].bias[i];
     }
     return norm;
   }

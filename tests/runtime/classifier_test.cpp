@@ -56,8 +56,9 @@ TEST_CASE("a classifier learns alike on every grid of four", "[np4]") {
   check(grid(1, 1, 4, 8));
   Plan uneven = grid(1, 2, 2, 8);
   uneven.stages[0].samples = {{0, 5}, {5, 8}};
-  uneven.stages[0].shards = {
-      {"classes", {{0, 15}, {15, 23}}}, {"columns", {{0, 5}, {5, 12}}}, {"inputs", {{0, 4}, {4, 9}}}};
+  uneven.stages[0].shards = {{"classes", {{0, 15}, {15, 23}}},
+                             {"columns", {{0, 5}, {5, 12}}},
+                             {"inputs", {{0, 4}, {4, 9}}}};
   check(uneven);
   for (int zero_stage = 1; zero_stage <= 3; ++zero_stage) {
     Plan divided = grid(1, 4, 1, 8);
@@ -78,7 +79,8 @@ Plan hybrid(TensorPattern pattern) {
 }  // namespace
 
 TEST_CASE("replicated features and a classifier divided over the same devices", "[np4]") {
-  for (const TensorPattern pattern : {TensorPattern::sp1, TensorPattern::sp2, TensorPattern::megatron}) {
+  for (const TensorPattern pattern :
+       {TensorPattern::sp1, TensorPattern::sp2, TensorPattern::megatron}) {
     INFO(pattern_names().name_of(pattern));
     check(hybrid(pattern));
     Plan uneven = hybrid(pattern);
@@ -90,7 +92,8 @@ TEST_CASE("replicated features and a classifier divided over the same devices", 
 }
 
 TEST_CASE("blocks anywhere in a stage, with ZeRO and recomputation", "[np4]") {
-  for (const TensorPattern pattern : {TensorPattern::sp1, TensorPattern::sp2, TensorPattern::megatron}) {
+  for (const TensorPattern pattern :
+       {TensorPattern::sp1, TensorPattern::sp2, TensorPattern::megatron}) {
     INFO(pattern_names().name_of(pattern));
     Plan plan = grid(1, 4, 1, 8);
     plan.stages[0].samples = {{0, 1}, {1, 4}, {4, 6}, {6, 8}};
@@ -102,9 +105,10 @@ TEST_CASE("blocks anywhere in a stage, with ZeRO and recomputation", "[np4]") {
     }
   }
   Plan all = grid(1, 2, 2, 8);
-  all.stages[0].blocks = {{{0, 1}, 4, 1, TensorPattern::replicate, {{0, 2}, {2, 4}, {4, 5}, {5, 8}}, {}},
-                          {{2, 3}, 1, 4, TensorPattern::sp2, {{0, 8}}, {}},
-                          {{3, 4}, 1, 4, TensorPattern::sp1, {{0, 8}}, {}}};
+  all.stages[0].blocks = {
+      {{0, 1}, 4, 1, TensorPattern::replicate, {{0, 2}, {2, 4}, {4, 5}, {5, 8}}, {}},
+      {{2, 3}, 1, 4, TensorPattern::sp2, {{0, 8}}, {}},
+      {{3, 4}, 1, 4, TensorPattern::sp1, {{0, 8}}, {}}};
   check(all);
 }
 
@@ -115,7 +119,8 @@ TEST_CASE("a pipeline between stages with blocks", "[np4]") {
     plan.schedule.name = schedule;
     plan.stages[0].samples = {{0, 3}, {3, 4}};
     plan.stages[0].blocks = {{{1, 2}, 1, 2, TensorPattern::sp2, {{0, 4}}, {}}};
-    plan.stages[1].blocks = {{{3, 4}, 1, 2, TensorPattern::sp1, {{0, 4}}, {{"classes", {{0, 20}, {20, 23}}}}}};
+    plan.stages[1].blocks = {
+        {{3, 4}, 1, 2, TensorPattern::sp1, {{0, 4}}, {{"classes", {{0, 20}, {20, 23}}}}}};
     check(plan);
     plan.stages[0].blocks = {{{0, 1}, 1, 2, TensorPattern::sp1, {{0, 4}}, {}}};
     plan.stages[1].blocks = {{{2, 3}, 1, 2, TensorPattern::sp2, {{0, 4}}, {}}};

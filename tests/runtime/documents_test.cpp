@@ -1,5 +1,5 @@
-// Where documents begin reaches the layers with the samples that they compute, under any plan, and attention stays
-// within them.
+// Where documents begin reaches the layers with the samples that they compute, under any plan, and
+// attention stays within them.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,7 +15,8 @@ using namespace pptrain::test;
 
 namespace {
 
-/// What the layers of this rank were told: for each layer a bit for each sample. Begins are made up as B t + sample.
+/// What the layers of this rank were told: for each layer a bit for each sample. Begins are made up
+/// as B t + sample.
 using Told = std::map<std::string, std::uint64_t>;
 
 struct Expected {
@@ -24,8 +25,8 @@ struct Expected {
   std::int64_t num_samples;
 };
 
-/// Notes which samples a layer's passes belong to. The layer itself computes without documents: those made up here
-/// begin behind their positions.
+/// Notes which samples a layer's passes belong to. The layer itself computes without documents:
+/// those made up here begin behind their positions.
 class ToldLayer final : public LayerModule {
  public:
   ToldLayer(std::unique_ptr<LayerModule> real, const Expected& expected, std::uint64_t& told)
@@ -38,7 +39,9 @@ class ToldLayer final : public LayerModule {
   Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override {
     return real_->backward_input(note(batch), std::move(gradient), saved);
   }
-  void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(note(batch), saved); }
+  void backward_weight(const Batch& batch, Saved& saved) override {
+    real_->backward_weight(note(batch), saved);
+  }
 
  private:
   Batch note(Batch batch) {
@@ -51,7 +54,8 @@ class ToldLayer final : public LayerModule {
       for (std::size_t t = 0; t < expected_.length; ++t)
         REQUIRE(begins[t] == static_cast<std::int32_t>(t) * expected_.num_samples + sample);
       if (batch.tokens != nullptr) REQUIRE(batch.tokens[s * expected_.length] == sample);
-      if (batch.targets != nullptr) REQUIRE(batch.targets[s * expected_.length] == static_cast<int>(sample));
+      if (batch.targets != nullptr)
+        REQUIRE(batch.targets[s * expected_.length] == static_cast<int>(sample));
       told_ |= std::uint64_t{1} << sample;
     }
     batch.document_begin = nullptr;
@@ -73,10 +77,13 @@ Told told_under(const Config& config, const Plan& plan) {
   Told told;
   for (const Layer& layer : model.layers) told[layer.name] = 0;
   SessionOptions options;
-  options.layers = [&](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
-    return std::make_unique<ToldLayer>(make_layer(layer, chunk, context), expected, told[layer.name]);
+  options.layers = [&](const Layer& layer, ChunkId chunk,
+                       LayerContext& context) -> std::unique_ptr<LayerModule> {
+    return std::make_unique<ToldLayer>(make_layer(layer, chunk, context), expected,
+                                       told[layer.name]);
   };
-  Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(plan.num_devices()), options);
+  Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(plan.num_devices()),
+                  options);
   const SampleSource samples = [&](std::int64_t sample, const SampleSlot& slot) {
     CHECK((expected.documents || slot.document_begin == nullptr));
     for (std::size_t t = 0; t < expected.length; ++t) {
@@ -89,11 +96,13 @@ Told told_under(const Config& config, const Plan& plan) {
   };
   session.train(0, samples);
   session.evaluate(samples);
-  for (auto& [layer, bits] : told) MPI_Allreduce(MPI_IN_PLACE, &bits, 1, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
+  for (auto& [layer, bits] : told)
+    MPI_Allreduce(MPI_IN_PLACE, &bits, 1, MPI_UINT64_T, MPI_BOR, MPI_COMM_WORLD);
   return told;
 }
 
-/// A recorded run whose samples are divided into documents of a length; sample s begins `shift` s positions inside one.
+/// A recorded run whose samples are divided into documents of a length; sample s begins `shift` s
+/// positions inside one.
 Reference within_documents(const std::string& folder, std::int64_t length, std::int64_t shift) {
   Reference reference(folder);
   reference.config.data.attend_across_documents = false;
@@ -102,11 +111,13 @@ Reference within_documents(const std::string& folder, std::int64_t length, std::
   return reference;
 }
 
-/// The mean loss of a step's samples at the recorded weights, by the plain version of the model's layers.
+/// The mean loss of a step's samples at the recorded weights, by the plain version of the model's
+/// layers.
 double plain_loss(const Reference& reference, const Model& model) {
   PlainBatch batch;
   batch.samples = reference.config.training.global_batch_size;
-  const std::int64_t length = reference.config.training.sequence_length, rows = batch.samples * length;
+  const std::int64_t length = reference.config.training.sequence_length,
+                     rows = batch.samples * length;
   batch.tokens.resize(static_cast<std::size_t>(rows));
   batch.targets.resize(static_cast<std::size_t>(rows));
   batch.document_begin.resize(static_cast<std::size_t>(rows));
@@ -118,17 +129,20 @@ double plain_loss(const Reference& reference, const Model& model) {
     reference.samples(0)(s, slot);
   }
   Parameters parameters;
-  for (const auto& [name, values] : reference.weights) parameters[name] = Values(values.begin(), values.end());
+  for (const auto& [name, values] : reference.weights)
+    parameters[name] = Values(values.begin(), values.end());
   Values x;
   for (const Layer& layer : model.layers) x = plain_operators(layer, parameters, batch, x);
   return x.front() / static_cast<double>(rows);
 }
 
-/// Trains samples of two documents under every grid, and their halves as samples of their own on one rank.
+/// Trains samples of two documents under every grid, and their halves as samples of their own on
+/// one rank.
 void check_halves() {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  // Rotary positions that do not start anew with a document change nothing: they only matter by their differences.
+  // Rotary positions that do not start anew with a document change nothing: they only matter by
+  // their differences.
   for (const char* folder : {"llama", "mistral", "gpt-neox"}) {
     Reference halves(folder);
     halves.config.training.sequence_length /= 2;
@@ -137,13 +151,14 @@ void check_halves() {
     const std::int64_t batch = glued.config.training.global_batch_size;
     const std::int64_t heads =
         build_model(glued.config.model, glued.config.training, "test").axis_size(ShardAxis::heads);
-    const Curve expected = train_reference(MPI_COMM_SELF, halves, halves.plan(1, 1, 1, batch, "1f1b"), 20);
+    const Curve expected =
+        train_reference(MPI_COMM_SELF, halves, halves.plan(1, 1, 1, batch, "1f1b"), 20);
     CHECK(largest_difference(expected.losses, glued.losses) > 1e-3);
     for (int pipeline = 1; pipeline <= ranks; pipeline *= 2) {
       for (int data = 1; pipeline * data <= ranks; data *= 2) {
         if (ranks / pipeline / data > heads) continue;
-        const Plan plan =
-            glued.plan(pipeline, data, ranks / pipeline / data, std::max<std::int64_t>(batch / 2, data), "1f1b");
+        const Plan plan = glued.plan(pipeline, data, ranks / pipeline / data,
+                                     std::max<std::int64_t>(batch / 2, data), "1f1b");
         INFO(folder << ", " << write_plan(plan));
         const Curve curve = train_reference(MPI_COMM_WORLD, glued, plan, 20);
         CHECK(largest_difference(curve.losses, expected.losses) <= glued.loss_tolerance);
@@ -152,10 +167,11 @@ void check_halves() {
   }
 }
 
-Plan plan_for(const Config& config, int pipeline, int data, int tensor, std::int64_t micro, const std::string& schedule,
-              int chunks) {
+Plan plan_for(const Config& config, int pipeline, int data, int tensor, std::int64_t micro,
+              const std::string& schedule, int chunks) {
   return uniform_plan(even_division(config.model.layers + 2, pipeline * chunks), data, tensor,
-                      config.training.global_batch_size, micro, ScheduleChoice{schedule, chunks, 0});
+                      config.training.global_batch_size, micro,
+                      ScheduleChoice{schedule, chunks, 0});
 }
 
 }  // namespace
@@ -163,7 +179,8 @@ Plan plan_for(const Config& config, int pipeline, int data, int tensor, std::int
 TEST_CASE("every layer is told where the documents of its samples begin", "[np4]") {
   Config config = small_gpt2(8, 12);
   config.data.attend_across_documents = false;
-  std::vector<Plan> plans = {plan_for(config, 4, 1, 1, 3, "1f1b", 1), plan_for(config, 2, 1, 2, 4, "zb-h1", 1),
+  std::vector<Plan> plans = {plan_for(config, 4, 1, 1, 3, "1f1b", 1),
+                             plan_for(config, 2, 1, 2, 4, "zb-h1", 1),
                              plan_for(config, 2, 2, 1, 4, "interleaved-1f1b", 2),
                              plan_for(config, 1, 4, 1, 6, "gpipe", 1)};
   for (Stage& stage : plans[2].stages) stage.samples = {{0, 1}, {1, 4}};
@@ -184,7 +201,8 @@ TEST_CASE("every layer is told where the documents of its samples begin", "[np4]
 
 TEST_CASE("layers are told nothing where attention reaches across documents", "[np4]") {
   const Config config = small_gpt2(8, 12);
-  for (const auto& [layer, bits] : told_under(config, plan_for(config, 2, 2, 1, 4, "1f1b", 1))) CHECK(bits == 0);
+  for (const auto& [layer, bits] : told_under(config, plan_for(config, 2, 2, 1, 4, "1f1b", 1)))
+    CHECK(bits == 0);
 }
 
 TEST_CASE("the loss within documents is that of the plain layers", "[np1]") {
@@ -202,5 +220,9 @@ TEST_CASE("the loss within documents is that of the plain layers", "[np1]") {
 }
 
 TEST_CASE("two documents of a sample train as two samples do", "[np1]") { check_halves(); }
-TEST_CASE("two documents of a sample train as two samples do on two ranks", "[np2]") { check_halves(); }
-TEST_CASE("two documents of a sample train as two samples do on four ranks", "[np4]") { check_halves(); }
+TEST_CASE("two documents of a sample train as two samples do on two ranks", "[np2]") {
+  check_halves();
+}
+TEST_CASE("two documents of a sample train as two samples do on four ranks", "[np4]") {
+  check_halves();
+}

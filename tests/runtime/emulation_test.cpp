@@ -1,4 +1,5 @@
-// Emulated devices: rehearsals take what the simulator says, and their links are shared as its links are.
+// Emulated devices: rehearsals take what the simulator says, and their links are shared as its
+// links are.
 #include "base/error.hpp"
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
@@ -19,11 +20,12 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Ranks in simulated time are late by the naps between two looks for a message alone, a few milliseconds of an
-/// iteration of half a second and more.
+/// Ranks in simulated time are late by the naps between two looks for a message alone, a few
+/// milliseconds of an iteration of half a second and more.
 constexpr double tolerance = 0.01;
 
-/// Two nodes of a quick and two of a slow device, with links on which a sample takes a few milliseconds.
+/// Two nodes of a quick and two of a slow device, with links on which a sample takes a few
+/// milliseconds.
 Cluster mixed_cluster() {
   Cluster cluster = nodes_of(1, 2, 1e9);
   cluster.groups.front().link = {1e9, 0.0};
@@ -71,7 +73,8 @@ Rehearsed rehearsed(const Instance& instance, const Plan& plan) {
 std::vector<std::string> tasks_of(const Trace& trace, DeviceId device) {
   std::vector<std::string> tasks;
   for (const TraceEvent& event : trace) {
-    if (event.device == device && is_task(event.instruction.op)) tasks.push_back(to_string(event.instruction));
+    if (event.device == device && is_task(event.instruction.op))
+      tasks.push_back(to_string(event.instruction));
   }
   return tasks;
 }
@@ -81,13 +84,15 @@ void check(const Plan& plan) {
   const Profile profile = mixed_profile();
   const Cluster cluster = mixed_cluster();
   const Instance instance = {profile, cluster, plan.global_batch_size};
-  const Simulation expected = simulate(instance, plan, planned_programs(instance, plan), {Recording::events});
+  const Simulation expected =
+      simulate(instance, plan, planned_programs(instance, plan), {Recording::events});
   const Rehearsed found = rehearsed(instance, plan);
   const int rank = rank_in(MPI_COMM_WORLD);
-  INFO(plan.shape() << " " << plan.schedule.name << ": simulated " << expected.makespan_seconds << " s, rehearsed "
-                    << found.result.seconds << " s");
+  INFO(plan.shape() << " " << plan.schedule.name << ": simulated " << expected.makespan_seconds
+                    << " s, rehearsed " << found.result.seconds << " s");
   CHECK(found.result.seconds == Approx(expected.makespan_seconds).epsilon(tolerance));
-  CHECK(found.result.seconds >= 0.999 * expected.makespan_seconds);  // nothing is quicker than it is due
+  CHECK(found.result.seconds >= 0.999 * expected.makespan_seconds);  // nothing is quicker than it
+                                                                     // is due
   for (const SimulatedDevice& device : expected.devices) {
     if (device.device != DeviceId(rank)) continue;
     CHECK(static_cast<double>(found.peak_bytes) == Approx(device.peak_bytes));
@@ -99,7 +104,8 @@ void check(const Plan& plan) {
 }
 
 Plan grid(int pipeline, int data, int tensor, const ScheduleChoice& schedule = {"1f1b", 1, 0}) {
-  return uniform_plan(even_division(8, pipeline * schedule.virtual_stages), data, tensor, 8 * data, data, schedule);
+  return uniform_plan(even_division(8, pipeline * schedule.virtual_stages), data, tensor, 8 * data,
+                      data, schedule);
 }
 
 }  // namespace
@@ -150,7 +156,10 @@ TEST_CASE("a rehearsal takes the simulated time, memory and order", "[np4][timed
   }
 }
 
-TEST_CASE("bytes of several senders share an uplink, and one who says late what it sent still has its share", "[np4]") {
+TEST_CASE(
+    "bytes of several senders share an uplink, and one who says late what it sent still has its "
+    "share",
+    "[np4]") {
   Cluster cluster = nodes_of(2, 2);  // links of 1000 B/s and 0.5 s, uplinks of 100 B/s and 1 s
   SharedLog log(MPI_COMM_WORLD);
   LinkReplay to_two(cluster, log, DeviceId(2));
@@ -229,8 +238,8 @@ TEST_CASE("an emulated device has no more memory than the file says", "[np4]") {
     FAIL("it took more than there is");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::runtime_failure);
-    CHECK(std::string(error.what()).find("device 3 (t4): out of device memory: 200 B asked for with 900 B in use") ==
-          0);
+    CHECK(std::string(error.what())
+              .find("device 3 (t4): out of device memory: 200 B asked for with 900 B in use") == 0);
   }
 }
 
@@ -239,7 +248,8 @@ namespace {
 /// The model's own sizes, with times that are long beside what this machine takes.
 Profile slow_profile(const Config& config, const Model& model) {
   Profile profile = layer_sizes(config, model);
-  for (ProfileLayer& l : profile.layers) l.rows.push_back({"v", 1, 1.0, {0.006, 0.006, 0.006}, true});
+  for (ProfileLayer& l : profile.layers)
+    l.rows.push_back({"v", 1, 1.0, {0.006, 0.006, 0.006}, true});
   add_kind(profile, "t", 1.5);
   add_degree(profile, 2);
   return profile;
@@ -284,7 +294,8 @@ Trained trained(const Config& config, const Plan& plan, const Instance* emulated
         for (int t = 0; t < 8; ++t) {
           const std::int64_t token = (7 * step + 3 * sample + t) % 32;
           if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint32_t>(token);
-          if (slot.targets != nullptr) slot.targets[t] = static_cast<std::int32_t>((token + 1) % 32);
+          if (slot.targets != nullptr)
+            slot.targets[t] = static_cast<std::int32_t>((token + 1) % 32);
         }
       });
     }
@@ -304,7 +315,8 @@ void check_numbers(const Plan& plan, GradientPrecision gradients = GradientPreci
   const Instance instance = {profile, cluster, plan.global_batch_size};
   const Simulation expected = simulate(instance, plan, planned_programs(instance, plan));
   const Trained found = trained(config, plan, &instance);
-  INFO(plan.shape() << ": simulated " << expected.makespan_seconds << " s, emulated " << found.seconds << " s");
+  INFO(plan.shape() << ": simulated " << expected.makespan_seconds << " s, emulated "
+                    << found.seconds << " s");
   CHECK(found.seconds == Approx(expected.makespan_seconds).epsilon(largest_error));
   CHECK(found.losses == trained(config, plan, nullptr).losses);
 }
@@ -318,16 +330,19 @@ TEST_CASE("emulated devices train with the same numbers in the simulated time", 
   SECTION("replicas of two nodes whose gradients travel in bf16") {
     check_numbers(uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b"), GradientPrecision::bf16);
   }
-  SECTION("tensor-parallel groups") { check_numbers(uniform_plan(even_division(8, 2), 1, 2, 16, 2, "gpipe")); }
+  SECTION("tensor-parallel groups") {
+    check_numbers(uniform_plan(even_division(8, 2), 1, 2, 16, 2, "gpipe"));
+  }
   SECTION("members of two nodes whose sums share the uplinks") {
-    // Both members sum the norms and biases, which are a part of so small a model; the simulator divides all
-    // parameters.
+    // Both members sum the norms and biases, which are a part of so small a model; the simulator
+    // divides all parameters.
     check_numbers(uniform_plan({{0, 8}}, 2, 2, 16, 2, "1f1b"), GradientPrecision::fp32, 0.02);
   }
   SECTION("weights that are gathered for every micro-batch") {
     Plan plan = uniform_plan({{0, 8}}, 4, 1, 16, 4, "1f1b");
     plan.stages[0].zero_stage = 3;
-    // The session gathers layer by layer, which hides more than the simulator says of a whole chunk.
+    // The session gathers layer by layer, which hides more than the simulator says of a whole
+    // chunk.
     check_numbers(plan, GradientPrecision::fp32, 0.07);
     plan.stages[0].zero_slices = {{0, 9}, {9, 10}, {10, 11}, {11, 12}};
     check_numbers(plan, GradientPrecision::fp32, 0.07);
@@ -354,16 +369,17 @@ void check_reference(const std::string& run, const Plan& plan) {
   Cluster cluster = nodes_of(1, 2, 1e9);
   cluster.groups.front().link = cluster.groups.front().uplink = {1e10, 1e-6};
   add_slow_node(cluster, 2, 1e9);
-  const Instance instance = {profile, cluster, plan.global_batch_size, ties_of(reference.config, profile)};
+  const Instance instance = {profile, cluster, plan.global_batch_size,
+                             ties_of(reference.config, profile)};
   const RankMap map = RankMap::identity(4);
   Waiter waiter(600.0, CoreUse::shared);
   EmulatedDevice device(MPI_COMM_WORLD, instance, plan, map, waiter);
   SessionOptions options;
   device.apply_to(options);
   options.forms = cheapest_forms(instance, plan);
-  check_curve(
-      train_reference(MPI_COMM_WORLD, reference, plan, static_cast<int>(reference.config.training.steps), options),
-      reference);
+  check_curve(train_reference(MPI_COMM_WORLD, reference, plan,
+                              static_cast<int>(reference.config.training.steps), options),
+              reference);
 }
 
 }  // namespace
@@ -420,10 +436,11 @@ TEST_CASE("an emulated device that is too small ends the job", "[np4]") {
     return "nothing";
   };
   const std::string trains = told([&] { trained(config, plan, &instance); });
-  CHECK(trains.find(fmt::format("rank {}, device {} ({}): out of device memory", rank, rank, rank < 2 ? "v" : "t")) ==
-        0);
+  CHECK(trains.find(fmt::format("rank {}, device {} ({}): out of device memory", rank, rank,
+                                rank < 2 ? "v" : "t")) == 0);
   Waiter waiter(600.0, CoreUse::shared);
   const RankMap map = RankMap::identity(4);
-  const std::string rehearses = told([&] { Rehearsal(MPI_COMM_WORLD, instance, plan, map, waiter); });
+  const std::string rehearses =
+      told([&] { Rehearsal(MPI_COMM_WORLD, instance, plan, map, waiter); });
   CHECK(rehearses.find("rank 0, device 0 (v): out of device memory") == 0);
 }

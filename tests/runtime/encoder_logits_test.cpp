@@ -39,7 +39,8 @@ std::vector<float> logits_of(const std::string& folder, const Model& whole, cons
   for (const Layer& layer : model.layers) layers.push_back(make_layer(layer, ChunkId(0), context));
   store.allocate(arena, host_kernels(), DType::f32);
   const ModelWeights weights(folder, whole);
-  store.fill([&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
+  store.fill(
+      [&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
   const auto count = [&](std::int64_t each) { return static_cast<std::size_t>(samples * each); };
   std::vector<std::uint32_t> tokens(count(model.sample.input_tokens())), types(tokens);
   std::vector<std::uint32_t> decoder_tokens(count(model.sample.rows));
@@ -48,7 +49,8 @@ std::vector<float> logits_of(const std::string& folder, const Model& whole, cons
   for (std::int64_t i = 0; i < samples; ++i) {
     SampleSlot slot;
     const std::int64_t first = i * model.sample.input_tokens();
-    if (model.sample.tokens()) slot.tokens = tokens.data() + first, slot.token_types = types.data() + first;
+    if (model.sample.tokens())
+      slot.tokens = tokens.data() + first, slot.token_types = types.data() + first;
     if (!model.sample.tokens()) slot.features = features.data() + i * model.sample.features;
     if (model.sample.has_source()) {
       slot.decoder_tokens = decoder_tokens.data() + i * model.sample.rows;
@@ -91,7 +93,8 @@ TEST_CASE("logits of published convolutional networks are those of PyTorch", "[n
     const Model model = build_model(reference.config.model, reference.config.training, folder);
     // Batch norms take the statistics of the whole first batch.
     const std::vector<float> values =
-        logits_of(folder, model, *reference.labelled, reference.config.training.global_batch_size, BatchUse::training);
+        logits_of(folder, model, *reference.labelled, reference.config.training.global_batch_size,
+                  BatchUse::training);
     check_first_logits(name, {values.begin(), values.begin() + model.sample.classes});
   }
 }
@@ -126,10 +129,12 @@ TEST_CASE("norms of older files, with gamma and beta, are read as weight and bia
 }
 
 // models/exported.py starts it and compares with the logits of transformers.
-TEST_CASE("logits of an encoder's folder for another program to compare", "[.][encoder_logits_for_peer]") {
+TEST_CASE("logits of an encoder's folder for another program to compare",
+          "[.][encoder_logits_for_peer]") {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
-    if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set: start this by exported.py");
+    if (value == nullptr)
+      throw std::runtime_error(std::string(name) + " is not set: start this by exported.py");
     return std::string(value);
   };
   Config config;
@@ -141,8 +146,10 @@ TEST_CASE("logits of an encoder's folder for another program to compare", "[.][e
     config.training.source_length = source;
   config.model.image_size = std::stoll(variable("PPTRAIN_PEER_IMAGE"));
   const Model model = build_model(config.model, config.training, config.model.from);
-  const std::vector<float> logits = logits_of(config.model.from, model, *open_datasets(config, model).train);
+  const std::vector<float> logits =
+      logits_of(config.model.from, model, *open_datasets(config, model).train);
   std::ofstream out(variable("PPTRAIN_PEER_LOGITS"), std::ios::binary);
-  out.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size() * sizeof(float)));
+  out.write(reinterpret_cast<const char*>(logits.data()),
+            static_cast<std::streamsize>(logits.size() * sizeof(float)));
   REQUIRE(out.flush());
 }

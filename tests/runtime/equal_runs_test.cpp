@@ -1,5 +1,6 @@
-// Two runs of one plan agree bit for bit, whatever the machine does meanwhile: messages and sums come late, each by as
-// much as is drawn, and the profile has other times, by which schedules order their tasks.
+// Two runs of one plan agree bit for bit, whatever the machine does meanwhile: messages and sums
+// come late, each by as much as is drawn, and the profile has other times, by which schedules order
+// their tasks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +39,8 @@ class Delays {
   explicit Delays(std::uint64_t seed) : random_(seed, fmt::format("delays of rank {}", rank())) {}
   PendingPtr delay(PendingPtr transfer) {
     const std::uint64_t draw = random_.bits(drawn_++);
-    return std::make_unique<Late>(std::move(transfer), draw % 4 == 0 ? static_cast<std::int64_t>(draw / 4 % 30) : 0);
+    return std::make_unique<Late>(std::move(transfer),
+                                  draw % 4 == 0 ? static_cast<std::int64_t>(draw / 4 % 30) : 0);
   }
 
  private:
@@ -68,7 +70,8 @@ class LateCommunicator final : public ForwardingCommunicator {
   PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override {
     return delays_.delay(ForwardingCommunicator::start_all_reduce_sum(data, n));
   }
-  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override {
+  PendingPtr start_reduce_scatter_sum(BFloat16* data,
+                                      const std::vector<Interval>& slices) override {
     return delays_.delay(ForwardingCommunicator::start_reduce_scatter_sum(data, slices));
   }
   PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override {
@@ -81,7 +84,8 @@ class LateCommunicator final : public ForwardingCommunicator {
 
 class LateTransport final : public Transport {
  public:
-  LateTransport(std::unique_ptr<Transport> real, Delays& delays) : real_(std::move(real)), delays_(delays) {}
+  LateTransport(std::unique_ptr<Transport> real, Delays& delays)
+      : real_(std::move(real)), delays_(delays) {}
   PendingPtr send(RankId to, int tag, const void* data, std::size_t bytes) override {
     return delays_.delay(real_->send(to, tag, data, bytes));
   }
@@ -98,8 +102,8 @@ class LateTransport final : public Transport {
 class LateCommunication final : public CommunicationDecorator {
  public:
   explicit LateCommunication(std::uint64_t seed) : delays_(seed) {}
-  std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind, const std::vector<int>&, int,
-                                         double) override {
+  std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind,
+                                         const std::vector<int>&, int, double) override {
     return std::make_unique<LateCommunicator>(std::move(group), delays_);
   }
   std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) override {
@@ -114,7 +118,9 @@ class LateCommunication final : public CommunicationDecorator {
 /// What a profile might say of a plan's chunks.
 OrderOptions drawn_orders(RandomShapes& random, const Plan& plan) {
   OrderOptions options;
-  const auto tenths = [&](std::int64_t most) { return 0.1 * static_cast<double>(random.pick(1, most)); };
+  const auto tenths = [&](std::int64_t most) {
+    return 0.1 * static_cast<double>(random.pick(1, most));
+  };
   const std::size_t chunks = chunk_places(plan).size();
   for (std::size_t c = 0; c < chunks; ++c) {
     options.seconds.push_back({tenths(20), tenths(20), tenths(20)});
@@ -133,7 +139,8 @@ struct Left {
 
 Left train(const Reference& reference, const Plan& plan, const SessionOptions& options, int steps) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()), options);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(world_size()),
+                  options);
   reference.fill(session);
   Left left;
   for (int step = 0; step < steps; ++step) {
@@ -151,7 +158,8 @@ Left train(const Reference& reference, const Plan& plan, const SessionOptions& o
 }
 
 /// Two runs of the plan on one machine at two moments.
-void check_equal(const Reference& reference, const Plan& plan, SessionOptions options, RandomShapes& random) {
+void check_equal(const Reference& reference, const Plan& plan, SessionOptions options,
+                 RandomShapes& random) {
   INFO(write_plan(plan) << describe(options));
   constexpr int steps = 2;
   std::vector<Left> runs;
@@ -188,12 +196,14 @@ void check_drawn(std::uint64_t seed, int number) {
     Reference reference(random.pick(0, 1) > 0 ? "tied" : "untied");
     reference.config.training.precision = precisions[random.pick(0, 2)];
     reference.config.optimizer.kind = static_cast<OptimizerKind>(random.pick(0, 4));
-    INFO(reference.config.optimizer.name() << ", precision " << static_cast<int>(reference.config.training.precision));
+    INFO(reference.config.optimizer.name()
+         << ", precision " << static_cast<int>(reference.config.training.precision));
     check_equal(reference, plan, random.machine(plan, world_size()), random);
   }
 }
 
-/// Of a recorded model with experts: members have whole ones, rows go to those that have them, or columns of each.
+/// Of a recorded model with experts: members have whole ones, rows go to those that have them, or
+/// columns of each.
 void check_experts(std::uint64_t seed, int number) {
   Reference reference("mixtral");
   const Model model = build_model(reference.config.model, reference.config.training, "test");
@@ -203,16 +213,19 @@ void check_experts(std::uint64_t seed, int number) {
   for (int i = 0; i < number; ++i) {
     INFO("plan " << i << " of seed " << seed);
     const auto& kind = kinds[static_cast<std::size_t>(random.pick(0, std::ssize(kinds) - 1))];
-    const int chunks = kind.chunks[static_cast<std::size_t>(random.pick(0, std::ssize(kind.chunks) - 1))];
+    const int chunks =
+        kind.chunks[static_cast<std::size_t>(random.pick(0, std::ssize(kind.chunks) - 1))];
     const int pipeline = 2 * chunks <= layers ? 2 : 1;
     const int replicas = world_size() / pipeline;
-    const std::int64_t micro_batch = std::max<std::int64_t>(replicas, reference.config.training.global_batch_size / 2);
+    const std::int64_t micro_batch =
+        std::max<std::int64_t>(replicas, reference.config.training.global_batch_size / 2);
     Plan plan = reference.plan(pipeline, replicas, 1, micro_batch, kind.schedule, chunks);
     for (Stage& stage : plan.stages) stage.zero_stage = static_cast<int>(random.pick(0, 3));
     draw_offloading(random, plan);
     if (random.pick(0, 1) > 0) plan = with_sent_rows(plan, model, {3, 1});
     const bool over_model = random.pick(0, 1) > 0;
-    reference.config.training.router_aux_loss_over = over_model ? BalanceOver::model : BalanceOver::layer;
+    reference.config.training.router_aux_loss_over =
+        over_model ? BalanceOver::model : BalanceOver::layer;
     check_equal(reference, plan, {}, random);
   }
 }
@@ -227,17 +240,23 @@ std::uint64_t number_given(const char* variable, std::uint64_t otherwise) {
 std::uint64_t long_seed() { return number_given("PPTRAIN_TEST_SEED", 0); }
 
 /// The part of so many pairs that is asked for.
-int part_of(int pairs) { return static_cast<int>(pairs * number_given("PPTRAIN_TEST_PERCENT", 100) / 100); }
+int part_of(int pairs) {
+  return static_cast<int>(pairs * number_given("PPTRAIN_TEST_PERCENT", 100) / 100);
+}
 
 }  // namespace
 
-TEST_CASE("two runs of a plan are equal bit for bit when messages come late", "[np4]") { check_drawn(1, 12); }
+TEST_CASE("two runs of a plan are equal bit for bit when messages come late", "[np4]") {
+  check_drawn(1, 12);
+}
 
-TEST_CASE("two runs are equal bit for bit where times order B and W of several micro-batches", "[np4]") {
+TEST_CASE("two runs are equal bit for bit where times order B and W of several micro-batches",
+          "[np4]") {
   RandomShapes random(4);
   for (const char* run : {"untied", "tied"}) {
     const Reference reference(run);
-    for (const auto& [schedule, chunks] : {std::pair{"zb-h1", 1}, {"zb-v", 2}, {"zeropp", 2}, {"auto", 2}}) {
+    for (const auto& [schedule, chunks] :
+         {std::pair{"zb-h1", 1}, {"zb-v", 2}, {"zeropp", 2}, {"auto", 2}}) {
       for (const int zero_stage : {1, 2, 3}) {
         INFO(run << ", ZeRO " << zero_stage);
         Plan plan = reference.plan(2, 2, 1, 2, schedule, chunks);
@@ -248,12 +267,16 @@ TEST_CASE("two runs are equal bit for bit where times order B and W of several m
   }
 }
 
-TEST_CASE("two runs of a plan for eight ranks are equal bit for bit", "[np8]") { check_drawn(2, 6); }
+TEST_CASE("two runs of a plan for eight ranks are equal bit for bit", "[np8]") {
+  check_drawn(2, 6);
+}
 
-TEST_CASE("two runs with experts are equal bit for bit when rows come late", "[np4]") { check_experts(1, 8); }
+TEST_CASE("two runs with experts are equal bit for bit when rows come late", "[np4]") {
+  check_experts(1, 8);
+}
 
-// The two cases draw 2,000 pairs together; by another PPTRAIN_TEST_SEED, a number of at most nine digits, 2,000 others.
-// PPTRAIN_TEST_PERCENT runs a part of them.
+// The two cases draw 2,000 pairs together; by another PPTRAIN_TEST_SEED, a number of at most nine
+// digits, 2,000 others. PPTRAIN_TEST_PERCENT runs a part of them.
 TEST_CASE("many drawn pairs of runs are equal bit for bit", "[np4][long]") {
   check_drawn(long_seed() + 3, part_of(1100));
   check_experts(long_seed() + 3, part_of(400));

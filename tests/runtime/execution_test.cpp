@@ -1,6 +1,6 @@
-// Prediction meets execution: with layers that only wait, an iteration takes as long as the simulator says, stores as
-// many activations, and runs in the same order, for every schedule. Time is simulated; benchmarks/execution.py asks for
-// the machine's.
+// Prediction meets execution: with layers that only wait, an iteration takes as long as the
+// simulator says, stores as many activations, and runs in the same order, for every schedule. Time
+// is simulated; benchmarks/execution.py asks for the machine's.
 #include "comm/mpi.hpp"
 #include "cost/instances.hpp"
 #include "planners/judge/planned_orders.hpp"
@@ -19,8 +19,9 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Ranks look for messages between naps, which at most 11 messages of an iteration's longest path come late by: 0.5 ms
-/// of the 700 and more that an iteration takes. By the machine's clock they are also woken late.
+/// Ranks look for messages between naps, which at most 11 messages of an iteration's longest path
+/// come late by: 0.5 ms of the 700 and more that an iteration takes. By the machine's clock they
+/// are also woken late.
 constexpr double tolerance_simulated = 0.01;
 constexpr double tolerance_measured = 0.05;
 
@@ -32,8 +33,9 @@ struct Case {
 };
 
 std::string to_string(const Case& c) {
-  return fmt::format("{} V {} U {}, pp {} x dp {}, {} micro-batches", c.schedule.name, c.schedule.virtual_stages,
-                     c.schedule.unit, c.pipeline, c.data, c.micro_batches);
+  return fmt::format("{} V {} U {}, pp {} x dp {}, {} micro-batches", c.schedule.name,
+                     c.schedule.virtual_stages, c.schedule.unit, c.pipeline, c.data,
+                     c.micro_batches);
 }
 
 /// The embedding and the output layer are quicker than blocks, so that stages are unequal.
@@ -45,14 +47,15 @@ Profile waiting_profile(int num_layers) {
   profile.model = "waits";
   for (int l = 0; l < num_layers; ++l) {
     const LayerSeconds& s = l == 0 || l + 1 == num_layers ? end_seconds : block_seconds;
-    profile.layers.push_back(layer(fmt::format("{}", l), s.forward, s.backward_input, s.backward_weight));
+    profile.layers.push_back(
+        layer(fmt::format("{}", l), s.forward, s.backward_input, s.backward_weight));
   }
   return profile;
 }
 
 Plan plan_of(const Case& c) {
-  return uniform_plan(even_division(8, c.pipeline * c.schedule.virtual_stages), c.data, 1, c.micro_batches * c.data,
-                      c.data, c.schedule);
+  return uniform_plan(even_division(8, c.pipeline * c.schedule.virtual_stages), c.data, 1,
+                      c.micro_batches * c.data, c.data, c.schedule);
 }
 
 /// Links so fast that only layers take time.
@@ -78,14 +81,16 @@ struct Job {
 };
 
 Simulation simulated(const Job& job) {
-  return simulate(job.instance, job.plan, planned_programs(job.instance, job.plan), {Recording::events});
+  return simulate(job.instance, job.plan, planned_programs(job.instance, job.plan),
+                  {Recording::events});
 }
 
 /// Names of the tasks of a device in the order of a trace.
 std::vector<std::string> tasks_of(const Trace& trace, DeviceId device) {
   std::vector<std::string> tasks;
   for (const TraceEvent& event : trace) {
-    if (event.device == device && is_task(event.instruction.op)) tasks.push_back(pptrain::to_string(event.instruction));
+    if (event.device == device && is_task(event.instruction.op))
+      tasks.push_back(pptrain::to_string(event.instruction));
   }
   return tasks;
 }
@@ -109,7 +114,8 @@ Measured measured(const Case& c, const Job& job) {
     return std::make_unique<WaitingLayer>(make_layer(layer, chunk, context), layer, context,
                                           is_end ? end_seconds : block_seconds);
   };
-  Session session(MPI_COMM_WORLD, config, model, job.plan, RankMap::identity(job.plan.num_devices()), options);
+  Session session(MPI_COMM_WORLD, config, model, job.plan,
+                  RankMap::identity(job.plan.num_devices()), options);
   const SampleSource no_samples = [](std::int64_t, const SampleSlot&) {};
   Measured measured;
   SimulatedTime time(MPI_COMM_WORLD);
@@ -120,7 +126,8 @@ Measured measured(const Case& c, const Job& job) {
     const SimulatedTime::Section section(time);
     measured.result = session.train(1, no_samples);
   }
-  MPI_Allreduce(&measured.result.seconds, &measured.seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Allreduce(&measured.result.seconds, &measured.seconds, 1, MPI_DOUBLE, MPI_MAX,
+                MPI_COMM_WORLD);
   return measured;
 }
 
@@ -129,8 +136,8 @@ void check(const Case& c) {
   const Simulation expected = simulated(job);
   const Measured found = measured(c, job);
   const int rank = rank_in(MPI_COMM_WORLD);
-  INFO(to_string(c) << ": simulated " << expected.makespan_seconds << " s, measured " << found.seconds << " s, stored "
-                    << expected.devices[rank].peak_stored);
+  INFO(to_string(c) << ": simulated " << expected.makespan_seconds << " s, measured "
+                    << found.seconds << " s, stored " << expected.devices[rank].peak_stored);
   CHECK(found.seconds == Approx(expected.makespan_seconds).epsilon(found.tolerance));
   CHECK(found.result.peak_stored == expected.devices[rank].peak_stored);
   CHECK(tasks_of(found.trace, DeviceId(rank)) == tasks_of(expected.trace, DeviceId(rank)));
@@ -138,7 +145,8 @@ void check(const Case& c) {
 
 }  // namespace
 
-TEST_CASE("every schedule takes the simulated time, memory and order on four ranks", "[np4][timed]") {
+TEST_CASE("every schedule takes the simulated time, memory and order on four ranks",
+          "[np4][timed]") {
   check({{"gpipe", 1, 0}});
   check({{"1f1b", 1, 0}});
   check({{"dapple-b", 1, 0}});

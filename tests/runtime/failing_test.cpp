@@ -8,19 +8,23 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Real but for its seventh forward pass, which finds no memory: the first one of step 4, with two micro-batches a
-/// step.
+/// Real but for its seventh forward pass, which finds no memory: the first one of step 4, with two
+/// micro-batches a step.
 class FailingLayer final : public LayerModule {
  public:
   explicit FailingLayer(std::unique_ptr<LayerModule> real) : real_(std::move(real)) {}
   Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
-    if (++calls_ == 7) throw_runtime_failure({"", "out of device memory: 3 MiB asked for", "the device has 4 MiB", ""});
+    if (++calls_ == 7)
+      throw_runtime_failure(
+          {"", "out of device memory: 3 MiB asked for", "the device has 4 MiB", ""});
     return real_->forward(batch, std::move(input), saved);
   }
   Tensor backward_input(const Batch& batch, Tensor gradient, Saved& saved) override {
     return real_->backward_input(batch, std::move(gradient), saved);
   }
-  void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(batch, saved); }
+  void backward_weight(const Batch& batch, Saved& saved) override {
+    real_->backward_weight(batch, saved);
+  }
 
  private:
   std::unique_ptr<LayerModule> real_;
@@ -29,7 +33,8 @@ class FailingLayer final : public LayerModule {
 
 }  // namespace
 
-TEST_CASE("a rank without memory in an iteration ends the job on all ranks with its message", "[np4]") {
+TEST_CASE("a rank without memory in an iteration ends the job on all ranks with its message",
+          "[np4]") {
   const JobFolder folder;
   const LayerFactory layers = [](const Layer& layer, ChunkId chunk,
                                  LayerContext& context) -> std::unique_ptr<LayerModule> {
@@ -37,7 +42,8 @@ TEST_CASE("a rank without memory in an iteration ends the job on all ranks with 
     if (!layer.computes_loss() || world_rank() != 3) return real;
     return std::make_unique<FailingLayer>(std::move(real));
   };
-  // The job has a communicator of its own: messages that it leaves behind never reach the job of the next test.
+  // The job has a communicator of its own: messages that it leaves behind never reach the job of
+  // the next test.
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   std::string complaint;
@@ -54,8 +60,8 @@ TEST_CASE("a rank without memory in an iteration ends the job on all ranks with 
   }
   CHECK(complaint == "rank 3: out of device memory: 3 MiB asked for (the device has 4 MiB)");
   if (world_rank() != 0) return;
-  // The metrics hold the steps that were done. Rank 3 begins step 4 once all ranks have begun the gradient sums of step
-  // 3, while rank 0 may still be about to write that step.
+  // The metrics hold the steps that were done. Rank 3 begins step 4 once all ranks have begun the
+  // gradient sums of step 3, while rank 0 may still be about to write that step.
   std::vector<double> steps = read_series(folder.run() / "metrics.h5", "/steps/step");
   if (steps.size() == 3 && steps.back() == 3.0) steps.pop_back();
   CHECK(steps == std::vector<double>{1.0, 2.0});

@@ -1,4 +1,5 @@
-// Families of models as people use them: recorded runs of transformers, on one rank and on any division of it.
+// Families of models as people use them: recorded runs of transformers, on one rank and on any
+// division of it.
 #include "reference.hpp"
 #include "runtime/execute/session.hpp"
 #include "shaped_plans.hpp"
@@ -13,12 +14,14 @@ namespace {
 std::vector<std::array<int, 3>> grids(int ranks) {
   std::vector<std::array<int, 3>> result;
   for (int pipeline = 1; pipeline <= ranks; pipeline *= 2) {
-    for (int data = 1; pipeline * data <= ranks; data *= 2) result.push_back({pipeline, data, ranks / pipeline / data});
+    for (int data = 1; pipeline * data <= ranks; data *= 2)
+      result.push_back({pipeline, data, ranks / pipeline / data});
   }
   return result;
 }
 
-/// All twenty steps of every model on every `one_of`-th grid of all ranks, each on others, so that every grid is met.
+/// All twenty steps of every model on every `one_of`-th grid of all ranks, each on others, so that
+/// every grid is met.
 void check_grids(std::size_t one_of = 1) {
   const std::vector<std::array<int, 3>> all = grids(world_size());
   const std::vector<std::string> folders = all_published();
@@ -30,21 +33,24 @@ void check_grids(std::size_t one_of = 1) {
       const auto [pipeline, data, tensor] = all[i];
       if (pipeline > model.num_layers() || data > batch || tensor > model.divided_units()) continue;
       INFO(folders[f] << ": pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
-      const Plan plan = reference.plan(pipeline, data, tensor, std::max<std::int64_t>(batch / 2, data), "1f1b");
+      const Plan plan =
+          reference.plan(pipeline, data, tensor, std::max<std::int64_t>(batch / 2, data), "1f1b");
       check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20), reference);
     }
   }
 }
 
-/// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn; some with offloading.
+/// Stages, replicas, shards, ZeRO stages, recomputation, schedules and blocks that are drawn; some
+/// with offloading.
 void check_drawn(std::uint64_t seed, int number) {
-  for (const char* folder : {"llama", "qwen2", "gemma", "gemma2", "gemma3-text", "granite", "olmo2", "phi3", "gpt-neox",
-                             "opt", "bert", "vit", "t5", "mixtral", "qwen2-moe", "vgg", "resnet"}) {
+  for (const char* folder :
+       {"llama", "qwen2", "gemma", "gemma2", "gemma3-text", "granite", "olmo2", "phi3", "gpt-neox",
+        "opt", "bert", "vit", "t5", "mixtral", "qwen2-moe", "vgg", "resnet"}) {
     const Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
-    RandomShapes shapes(
-        seed, DrawnBlocks::some,
-        {model.num_layers(), reference.config.training.global_batch_size, axes_of(model), reference.micro_batch_size});
+    RandomShapes shapes(seed, DrawnBlocks::some,
+                        {model.num_layers(), reference.config.training.global_batch_size,
+                         axes_of(model), reference.micro_batch_size});
     for (int i = 0; i < number; ++i) {
       Plan plan = shapes.plan(world_size());
       for (Stage& stage : plan.stages) {
@@ -52,7 +58,9 @@ void check_drawn(std::uint64_t seed, int number) {
         stage.offload_activations = i % 3 == 0;
       }
       INFO("plan " << i << " of seed " << seed << ", " << folder);
-      check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20, shapes.machine(plan, world_size())), reference);
+      check_curve(
+          train_reference(MPI_COMM_WORLD, reference, plan, 20, shapes.machine(plan, world_size())),
+          reference);
     }
   }
 }
@@ -72,18 +80,26 @@ TEST_CASE("published models train as transformers does", "[np1]") { check_grids(
 TEST_CASE("published models train as transformers does on two ranks", "[np2]") { check_grids(); }
 TEST_CASE("published models train as transformers does on four ranks", "[np4]") { check_grids(); }
 TEST_CASE("published models train as transformers does on eight ranks", "[np8]") { check_grids(2); }
-TEST_CASE("published models train as transformers does on every grid of eight ranks", "[np8][long]") { check_grids(); }
+TEST_CASE("published models train as transformers does on every grid of eight ranks",
+          "[np8][long]") {
+  check_grids();
+}
 
 TEST_CASE("published models train by plans that are drawn", "[np4]") { check_drawn(5, 4); }
-TEST_CASE("published models train by plans that are drawn for eight ranks", "[np8]") { check_drawn(6, 4); }
-TEST_CASE("published models train by twenty plans that are drawn", "[np8][long]") { check_drawn(7, 20); }
+TEST_CASE("published models train by plans that are drawn for eight ranks", "[np8]") {
+  check_drawn(6, 4);
+}
+TEST_CASE("published models train by twenty plans that are drawn", "[np8][long]") {
+  check_drawn(7, 20);
+}
 
 TEST_CASE("every schedule trains a published model", "[np4]") {
   const Reference reference("llama");
   for (const Kind& kind : kinds) {
     const int chunks = kind.chunks.front();
     INFO(kind.schedule);
-    check_curve(train_reference(MPI_COMM_WORLD, reference, reference.plan(2, 1, 2, 2, kind.schedule, chunks), 20),
+    check_curve(train_reference(MPI_COMM_WORLD, reference,
+                                reference.plan(2, 1, 2, 2, kind.schedule, chunks), 20),
                 reference);
   }
 }

@@ -26,12 +26,15 @@ inline float code(const ValueKey& key) {
   return static_cast<float>(1 + (number + static_cast<std::size_t>(key.element) * 5) % 0xfffff0);
 }
 
-/// Values that a rank holds, by key. A value has two places where parts of a stage have a tied embedding each.
+/// Values that a rank holds, by key. A value has two places where parts of a stage have a tied
+/// embedding each.
 class HeldValues {
  public:
   using Place = std::pair<ValueKey, float*>;
 
-  explicit HeldValues(std::vector<Place> places) : places_(std::move(places)) { std::ranges::sort(places_); }
+  explicit HeldValues(std::vector<Place> places) : places_(std::move(places)) {
+    std::ranges::sort(places_);
+  }
 
   /// All places, those of one value one after the other.
   const std::vector<Place>& places() const { return places_; }
@@ -57,7 +60,8 @@ inline void add_places(const ParameterStore& store, const std::vector<std::vecto
   if (!store.sharding().shards_weights()) {
     for (std::size_t p = 0; p < elements.size(); ++p) {
       for (std::size_t i = 0; i < elements[p].size(); ++i) {
-        places.push_back({{hash(store.parameters()[p].spec.name), 0, elements[p][i]}, store.weight(p) + i});
+        places.push_back(
+            {{hash(store.parameters()[p].spec.name), 0, elements[p][i]}, store.weight(p) + i});
       }
     }
   }
@@ -72,8 +76,10 @@ inline void add_places(const ParameterStore& store, const std::vector<std::vecto
     const OwnPart& part = own[run];
     const std::size_t name = hash(store.parameters()[part.parameter].spec.name);
     for (std::size_t i = 0; i < part.size; ++i) {
-      const std::int64_t element = elements[part.parameter][static_cast<std::size_t>(part.begin) + i];
-      if (store.sharding().shards_weights()) places.push_back({{name, 0, element}, part.weights + i});
+      const std::int64_t element =
+          elements[part.parameter][static_cast<std::size_t>(part.begin) + i];
+      if (store.sharding().shards_weights())
+        places.push_back({{name, 0, element}, part.weights + i});
       const std::vector<RunState>& kept = state[first_run + run];
       for (std::size_t k = 0; k < kept.size(); ++k) {
         places.push_back({{name, static_cast<int>(k) + 1, element}, kept[k].values + i});

@@ -31,7 +31,8 @@ class JobFolder {
     if (world_rank() == 0) {
       REQUIRE(mkdtemp(name) != nullptr);
       std::ofstream text(std::string(name) + "/text.txt");
-      for (int i = 0; i < 400; ++i) text << "the quick brown fox jumps over the lazy dog " << i % 7 << "\n";
+      for (int i = 0; i < 400; ++i)
+        text << "the quick brown fox jumps over the lazy dog " << i % 7 << "\n";
       std::ofstream(std::string(name) + "/job.toml") << job(name) << more;
     }
     MPI_Bcast(name, sizeof(name), MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -66,7 +67,8 @@ class JobFolder {
            "[model]\nlayers = 2\nhidden_size = 32\nheads = 2\nvocabulary_size = 256\n"
            "[data]\ntrain = \"text.txt\"\nvalidation = \"text.txt\"\n"
            "[training]\nsteps = 12\nsequence_length = 16\nglobal_batch_size = 8\n"
-           "[optimizer]\nlearning_rate = 1e-2\n[metrics]\nevaluation_interval = 5\n[profile]\ncache = false\n";
+           "[optimizer]\nlearning_rate = 1e-2\n[metrics]\nevaluation_interval = "
+           "5\n[profile]\ncache = false\n";
   }
   std::string path_;
 };

@@ -34,15 +34,17 @@ Cluster equal_devices(int count, const Link& link) {
   return cluster;
 }
 
-/// Says which dispatched rows a member has: those of all experts, or those of its own alone. Predictions are those of
-/// the former, so that a member with whole experts, of a model as small as these, holds up to an eighth less.
+/// Says which dispatched rows a member has: those of all experts, or those of its own alone.
+/// Predictions are those of the former, so that a member with whole experts, of a model as small as
+/// these, holds up to an eighth less.
 enum class Rows { all, of_experts };
 
 /// Compares plans of one reference run; measures its layers first. Collective.
 class Comparison {
  public:
   explicit Comparison(const std::string& run) : Comparison(Reference(run)) {}
-  explicit Comparison(const Reference& reference) : reference_(reference), waiter_(600.0, CoreUse::shared) {
+  explicit Comparison(const Reference& reference)
+      : reference_(reference), waiter_(600.0, CoreUse::shared) {
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     cluster_ = equal_devices(num_ranks_, at_once);
@@ -53,8 +55,8 @@ class Comparison {
                                [](int, int) {});
   }
 
-  Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch, const std::string& schedule, int chunks,
-            int zero_stage, Recompute recompute) const {
+  Plan plan(int pipeline, int data, int tensor, std::int64_t micro_batch,
+            const std::string& schedule, int chunks, int zero_stage, Recompute recompute) const {
     Plan plan = reference_.plan(pipeline, data, tensor, micro_batch, schedule, chunks);
     for (Stage& stage : plan.stages) {
       stage.zero_stage = zero_stage;
@@ -63,15 +65,19 @@ class Comparison {
     return plan;
   }
 
-  /// All ranks as replicas, of which so many divide the experts evenly and send rows to one another.
+  /// All ranks as replicas, of which so many divide the experts evenly and send rows to one
+  /// another.
   Plan plan_with_sent_rows(int members, int zero_stage) const {
-    return with_sent_rows(plan(1, num_ranks_, 1, num_ranks_, "1f1b", 1, zero_stage, Recompute::none), model_,
-                          std::vector<std::int64_t>(static_cast<std::size_t>(members), experts() / members));
+    return with_sent_rows(
+        plan(1, num_ranks_, 1, num_ranks_, "1f1b", 1, zero_stage, Recompute::none), model_,
+        std::vector<std::int64_t>(static_cast<std::size_t>(members), experts() / members));
   }
 
-  /// The same plan with optimizer state, activations and both offloaded; on the host, to other memory of its own.
+  /// The same plan with optimizer state, activations and both offloaded; on the host, to other
+  /// memory of its own.
   void check_offloaded(Plan plan) {
-    for (const auto& [states, activations] : {std::pair{true, false}, {false, true}, {true, true}}) {
+    for (const auto& [states, activations] :
+         {std::pair{true, false}, {false, true}, {true, true}}) {
       for (Stage& stage : plan.stages) {
         stage.offload = states;
         stage.offload_activations = activations;
@@ -84,16 +90,19 @@ class Comparison {
   /// Whether layers are timed at this degree.
   bool divides(int tensor) const { return model_.divided_units() % tensor == 0; }
 
-  /// How many outputs are still on their way at the peak is a matter of the machine: of how MPI copies them and of who
-  /// runs when. The arena holds what links that take no time leave, or what slow ones do, or something between.
+  /// How many outputs are still on their way at the peak is a matter of the machine: of how MPI
+  /// copies them and of who runs when. The arena holds what links that take no time leave, or what
+  /// slow ones do, or something between.
   void check(const Plan& plan, Rows rows = Rows::all) {
     const double quick = simulated_bytes(plan, at_once);
     const double late = simulated_bytes(plan, slow);
-    const auto held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference_, plan, 2).peak_bytes);
-    INFO(plan.shape() << " " << plan.schedule.name << " V " << plan.schedule.virtual_stages << " zero "
-                      << plan.stages[0].zero_stage << " offload " << plan.stages[0].offload
-                      << plan.stages[0].offload_activations << " recompute " << to_string(plan.stages[0].recompute)
-                      << " rank " << rank_ << ": " << held << " bytes held, " << quick << " and " << late
+    const auto held =
+        static_cast<double>(train_reference(MPI_COMM_WORLD, reference_, plan, 2).peak_bytes);
+    INFO(plan.shape() << " " << plan.schedule.name << " V " << plan.schedule.virtual_stages
+                      << " zero " << plan.stages[0].zero_stage << " offload "
+                      << plan.stages[0].offload << plan.stages[0].offload_activations
+                      << " recompute " << to_string(plan.stages[0].recompute) << " rank " << rank_
+                      << ": " << held << " bytes held, " << quick << " and " << late
                       << " simulated");
     CHECK(held >= (rows == Rows::all ? 0.95 : 0.85) * std::min(quick, late));
     CHECK(held <= 1.05 * std::max(quick, late));
@@ -108,8 +117,8 @@ class Comparison {
     return simulate(instance, plan, programs).devices[rank_].peak_bytes + uncounted_bytes(plan);
   }
 
-  /// What predictions leave out, which only a model of small tensors notices: weights, gradients and what the optimizer
-  /// keeps of a parameter begin on cache lines; running averages.
+  /// What predictions leave out, which only a model of small tensors notices: weights, gradients
+  /// and what the optimizer keeps of a parameter begin on cache lines; running averages.
   double uncounted_bytes(const Plan& plan) const {
     constexpr std::int64_t line = 16;
     double bytes = 0.0;
@@ -123,9 +132,11 @@ class Comparison {
           const Layer& layer = model_.layers[static_cast<std::size_t>(l)];
           for (const ParameterSpec& spec : layer.parameters) {
             const auto quantities = 1 + quantities_of(reference_.config.optimizer, spec).size();
-            bytes += 4.0 * static_cast<double>(quantities) * static_cast<double>((line - spec.size() % line) % line);
+            bytes += 4.0 * static_cast<double>(quantities) *
+                     static_cast<double>((line - spec.size() % line) % line);
           }
-          for (const ParameterSpec& buffer : layer.buffers) bytes += 4.0 * static_cast<double>(buffer.size());
+          for (const ParameterSpec& buffer : layer.buffers)
+            bytes += 4.0 * static_cast<double>(buffer.size());
         }
       }
     }
@@ -146,7 +157,8 @@ class Comparison {
 TEST_CASE("simulated peaks are what arenas of four ranks hold", "[np4]") {
   for (const char* run : {"untied", "tied"}) {
     Comparison compare(run);
-    for (const auto& [pipeline, data, tensor] : {std::array{4, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}}) {
+    for (const auto& [pipeline, data, tensor] :
+         {std::array{4, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}}) {
       compare.check(compare.plan(pipeline, data, tensor, 4, "1f1b", 1, 0, Recompute::none));
       compare.check(compare.plan(pipeline, data, tensor, 8, "gpipe", 1, 0, Recompute::full));
     }
@@ -168,7 +180,8 @@ TEST_CASE("simulated peaks of published models are what arenas of four ranks hol
   for (const std::string& folder : all_published()) {
     INFO(folder);
     Comparison compare(folder);
-    for (const auto& [pipeline, data, tensor] : {std::array{4, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}}) {
+    for (const auto& [pipeline, data, tensor] :
+         {std::array{4, 1, 1}, {1, 4, 1}, {1, 1, 4}, {2, 2, 1}, {2, 1, 2}}) {
       if (!compare.divides(tensor)) continue;
       compare.check(compare.plan(pipeline, data, tensor, 4, "1f1b", 1, 0, Recompute::none));
       compare.check(compare.plan(pipeline, data, tensor, 4, "gpipe", 1, 3, Recompute::full));
@@ -184,7 +197,8 @@ TEST_CASE("simulated peaks with whole experts are what arenas of four ranks hold
     for (const auto& [pipeline, data, tensor] : {std::array{1, 1, 4}, {1, 2, 2}, {2, 1, 2}}) {
       for (const int zero_stage : {0, 3}) {
         Plan plan = compare.plan(pipeline, data, tensor, 4, "1f1b", 1, zero_stage, Recompute::none);
-        for (Stage& stage : plan.stages) stage.shards["experts"] = even_division(compare.experts(), tensor);
+        for (Stage& stage : plan.stages)
+          stage.shards["experts"] = even_division(compare.experts(), tensor);
         compare.check(plan, Rows::of_experts);
       }
     }
@@ -201,7 +215,8 @@ TEST_CASE("simulated peaks with rows sent to experts are what arenas of four ran
   Comparison compare(reference);
   REQUIRE(compare.experts() == 4);
   for (const int members : {2, 4}) {
-    for (const int zero_stage : {0, 1}) compare.check(compare.plan_with_sent_rows(members, zero_stage));
+    for (const int zero_stage : {0, 1})
+      compare.check(compare.plan_with_sent_rows(members, zero_stage));
   }
 }
 
@@ -218,14 +233,21 @@ TEST_CASE("simulated peaks with offloading are what arenas of four ranks hold", 
 TEST_CASE("simulated peaks are what arenas hold on every grid of eight ranks", "[np8][long]") {
   for (const char* run : {"untied", "tied"}) {
     Comparison compare(run);
-    for (const auto& [pipeline, data, tensor] :
-         {std::array{1, 8, 1}, {1, 4, 2}, {1, 2, 4}, {2, 4, 1}, {2, 2, 2}, {2, 1, 4}, {4, 2, 1}, {4, 1, 2}}) {
+    for (const auto& [pipeline, data, tensor] : {std::array{1, 8, 1},
+                                                 {1, 4, 2},
+                                                 {1, 2, 4},
+                                                 {2, 4, 1},
+                                                 {2, 2, 2},
+                                                 {2, 1, 4},
+                                                 {4, 2, 1},
+                                                 {4, 1, 2}}) {
       for (const Kind& kind : kinds) {
         for (const int chunks : kind.chunks) {
           if (pipeline * chunks > 6) continue;  // layers
           for (const int zero_stage : {0, 2, 3}) {
             for (const Recompute recompute : {Recompute::none, Recompute::full}) {
-              compare.check(compare.plan(pipeline, data, tensor, data, kind.schedule, chunks, zero_stage, recompute));
+              compare.check(compare.plan(pipeline, data, tensor, data, kind.schedule, chunks,
+                                         zero_stage, recompute));
             }
           }
         }

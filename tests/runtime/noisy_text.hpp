@@ -16,7 +16,8 @@ inline Config small_job(Precision precision, std::int64_t layers = 2) {
   return config;
 }
 
-/// A text whose next token is given by the last one or, as often, any: a step has samples of its own.
+/// A text whose next token is given by the last one or, as often, any: a step has samples of its
+/// own.
 inline SampleSource noisy_text(const Config& config, std::int64_t step) {
   const std::int64_t length = config.training.sequence_length;
   const std::int64_t vocabulary = config.model.vocabulary_size;
@@ -26,8 +27,10 @@ inline SampleSource noisy_text(const Config& config, std::int64_t step) {
     for (std::int64_t t = 0; t < length; ++t) {
       if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint32_t>(token);
       const double chance = random.uniform(static_cast<std::uint64_t>(t) + 1);
-      token = chance < 0.5 ? (5 * token + 3) % vocabulary
-                           : static_cast<std::int64_t>((2.0 * chance - 1.0) * static_cast<double>(vocabulary));
+      token =
+          chance < 0.5
+              ? (5 * token + 3) % vocabulary
+              : static_cast<std::int64_t>((2.0 * chance - 1.0) * static_cast<double>(vocabulary));
       if (slot.targets != nullptr) slot.targets[t] = static_cast<std::int32_t>(token);
     }
   };

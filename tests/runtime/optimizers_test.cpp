@@ -1,5 +1,5 @@
-// Optimizers: recorded runs of PyTorch's, on one rank and however the model is divided, and going on from a checkpoint
-// on another grid.
+// Optimizers: recorded runs of PyTorch's, on one rank and however the model is divided, and going
+// on from a checkpoint on another grid.
 #include "reference.hpp"
 #include "runtime/checkpoint/checkpointer.hpp"
 #include "runtime/execute/session.hpp"
@@ -14,8 +14,9 @@ using namespace pptrain::test;
 namespace {
 
 /// The last three are AdamW with other losses, or with dropout.
-const std::vector<std::string> runs = {"sgd",    "sgd-nesterov",    "lion",   "adafactor", "muon-fp32",
-                                       "z-loss", "label-smoothing", "dropout"};
+const std::vector<std::string> runs = {
+    "sgd",    "sgd-nesterov",    "lion",   "adafactor", "muon-fp32",
+    "z-loss", "label-smoothing", "dropout"};
 
 int ranks() {
   int size = 0;
@@ -44,13 +45,15 @@ std::vector<Division> divisions() {
     for (int data = 1; pipeline * data <= ranks(); data *= 2) {
       const int tensor = ranks() / pipeline / data;
       if (pipeline > 6 || tensor > 4) continue;
-      for (int zero = 0; zero <= (data > 1 ? 3 : 0); ++zero) all.push_back({pipeline, data, tensor, zero});
+      for (int zero = 0; zero <= (data > 1 ? 3 : 0); ++zero)
+        all.push_back({pipeline, data, tensor, zero});
     }
   }
   return all;
 }
 
-/// Every optimizer with every `one_of`-th division, each with others, so that every division is met.
+/// Every optimizer with every `one_of`-th division, each with others, so that every division is
+/// met.
 void check_divisions(std::size_t one_of) {
   const std::vector<Division> all = divisions();
   for (std::size_t r = 0; r < runs.size(); ++r) {
@@ -86,13 +89,16 @@ void check_drawn(std::uint64_t seed, int number) {
   for (const std::string run : {"lion", "adafactor", "muon-fp32"}) {
     const Reference reference("llama", run);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
-    RandomShapes shapes(seed, DrawnBlocks::some,
-                        {model.num_layers(), reference.config.training.global_batch_size, axes_of(model)});
+    RandomShapes shapes(
+        seed, DrawnBlocks::some,
+        {model.num_layers(), reference.config.training.global_batch_size, axes_of(model)});
     for (int i = 0; i < number; ++i) {
       Plan plan = shapes.plan(ranks());
       for (Stage& stage : plan.stages) stage.offload = i % 2 == 0;
       INFO("plan " << i << " of seed " << seed << ", " << run);
-      check_curve(train_reference(MPI_COMM_WORLD, reference, plan, 20, shapes.machine(plan, ranks())), reference);
+      check_curve(
+          train_reference(MPI_COMM_WORLD, reference, plan, 20, shapes.machine(plan, ranks())),
+          reference);
     }
   }
 }
@@ -105,14 +111,16 @@ void train(const Reference& reference, Session& session, std::int64_t first, std
   }
 }
 
-/// Seven steps by one plan, moved in memory to another for six more, and by a checkpoint back to a third for the rest.
+/// Seven steps by one plan, moved in memory to another for six more, and by a checkpoint back to a
+/// third for the rest.
 void check_moves(const std::string& run, const Plan& a, const Plan& b, const Plan& c) {
   INFO(run);
   const Reference reference("llama", run);
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   const std::vector<int> nodes(static_cast<std::size_t>(ranks()), 0);
   const auto session = [&](const Plan& plan) {
-    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(ranks()));
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan,
+                                     RankMap::identity(ranks()));
   };
   Waiter waiter(600.0, CoreUse::shared);
   std::vector<double> losses;
@@ -125,10 +133,12 @@ void check_moves(const std::string& run, const Plan& a, const Plan& b, const Pla
   train(reference, *second, 7, 6, losses);
   const SharedFolder folder;
   Alarm alarm(MPI_COMM_WORLD);
-  Checkpointer checkpointer({MPI_COMM_WORLD, reference.config, model, nodes, folder.path(), CoreUse::shared}, alarm);
+  Checkpointer checkpointer(
+      {MPI_COMM_WORLD, reference.config, model, nodes, folder.path(), CoreUse::shared}, alarm);
   CheckpointState state;
   state.step = 13;
-  const Resumed saved = saved_datasets(model, reference.config, checkpointer.save(state, *second).path);
+  const Resumed saved =
+      saved_datasets(model, reference.config, checkpointer.save(state, *second).path);
   second.reset();
   auto third = session(c);
   load_checkpoint(MPI_COMM_WORLD, waiter, nodes, model, saved, *third);
@@ -142,15 +152,27 @@ TEST_CASE("optimizers train as PyTorch's do", "[np1]") { check_divisions(1); }
 TEST_CASE("optimizers train as PyTorch's do on two ranks", "[np2]") { check_divisions(1); }
 TEST_CASE("optimizers train as PyTorch's do on four ranks", "[np4]") { check_divisions(3); }
 TEST_CASE("optimizers train as PyTorch's do on eight ranks", "[np8]") { check_divisions(4); }
-TEST_CASE("each optimizer trains as PyTorch's does on every grid of four ranks", "[np4][long]") { check_divisions(1); }
-TEST_CASE("each optimizer trains as PyTorch's does on every grid of eight ranks", "[np8][long]") { check_divisions(1); }
+TEST_CASE("each optimizer trains as PyTorch's does on every grid of four ranks", "[np4][long]") {
+  check_divisions(1);
+}
+TEST_CASE("each optimizer trains as PyTorch's does on every grid of eight ranks", "[np8][long]") {
+  check_divisions(1);
+}
 
 TEST_CASE("optimizers train as PyTorch's do with uneven shards", "[np4]") { check_uneven(2); }
-TEST_CASE("each optimizer trains as PyTorch's does with uneven shards", "[np4][long]") { check_uneven(1); }
+TEST_CASE("each optimizer trains as PyTorch's does with uneven shards", "[np4][long]") {
+  check_uneven(1);
+}
 
-TEST_CASE("optimizers train as PyTorch's do by plans that are drawn", "[np4]") { check_drawn(31, 4); }
-TEST_CASE("optimizers train as PyTorch's do by plans that are drawn for eight ranks", "[np8]") { check_drawn(32, 4); }
-TEST_CASE("optimizers train as PyTorch's do by twenty plans that are drawn", "[np8][long]") { check_drawn(33, 20); }
+TEST_CASE("optimizers train as PyTorch's do by plans that are drawn", "[np4]") {
+  check_drawn(31, 4);
+}
+TEST_CASE("optimizers train as PyTorch's do by plans that are drawn for eight ranks", "[np8]") {
+  check_drawn(32, 4);
+}
+TEST_CASE("optimizers train as PyTorch's do by twenty plans that are drawn", "[np8][long]") {
+  check_drawn(33, 20);
+}
 
 /// Products read 16-bit copies of the weights, which every step writes anew.
 TEST_CASE("optimizers train in bf16 nearly as in fp32", "[np4]") {
@@ -159,8 +181,8 @@ TEST_CASE("optimizers train in bf16 nearly as in fp32", "[np4]") {
     reference.config.training.precision = Precision::bf16;
     for (const int zero : {0, 1, 3}) {
       INFO(run << ", zero " << zero);
-      const Curve curve =
-          train_reference(MPI_COMM_WORLD, reference, with_zero(reference.plan(1, 2, 2, 4, "1f1b"), zero), 20);
+      const Curve curve = train_reference(MPI_COMM_WORLD, reference,
+                                          with_zero(reference.plan(1, 2, 2, 4, "1f1b"), zero), 20);
       CHECK(largest_difference(curve.losses, reference.losses) <= 2e-2);
     }
   }

@@ -12,7 +12,8 @@ namespace pptrain::test {
 /// A block whose gradient of the input is infinite in one place while `on`.
 class OverflowingLayer final : public LayerModule {
  public:
-  OverflowingLayer(std::unique_ptr<LayerModule> real, const bool& on) : real_(std::move(real)), on_(on) {}
+  OverflowingLayer(std::unique_ptr<LayerModule> real, const bool& on)
+      : real_(std::move(real)), on_(on) {}
   Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
     return real_->forward(batch, std::move(input), saved);
   }
@@ -21,7 +22,9 @@ class OverflowingLayer final : public LayerModule {
     if (on_) of_input.f32()[3] = INFINITY;
     return of_input;
   }
-  void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(batch, saved); }
+  void backward_weight(const Batch& batch, Saved& saved) override {
+    real_->backward_weight(batch, saved);
+  }
 
  private:
   std::unique_ptr<LayerModule> real_;
@@ -29,7 +32,8 @@ class OverflowingLayer final : public LayerModule {
 };
 
 inline LayerFactory overflowing(const bool& on) {
-  return [&on](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
+  return [&on](const Layer& layer, ChunkId chunk,
+               LayerContext& context) -> std::unique_ptr<LayerModule> {
     auto real = make_layer(layer, chunk, context);
     if (layer.reads_samples() || layer.computes_loss()) return real;
     return std::make_unique<OverflowingLayer>(std::move(real), on);
@@ -48,7 +52,9 @@ class CountingLayer final : public LayerModule {
     begins_();
     return real_->backward_input(batch, std::move(gradient), saved);
   }
-  void backward_weight(const Batch& batch, Saved& saved) override { real_->backward_weight(batch, saved); }
+  void backward_weight(const Batch& batch, Saved& saved) override {
+    real_->backward_weight(batch, saved);
+  }
 
  private:
   std::unique_ptr<LayerModule> real_;

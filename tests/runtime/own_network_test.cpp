@@ -1,5 +1,5 @@
-// Networks written down as [[model.layer]]: the numbers of a published model of the same dimensions, and, where layers
-// differ, those of one rank on any division.
+// Networks written down as [[model.layer]]: the numbers of a published model of the same
+// dimensions, and, where layers differ, those of one rank on any division.
 #include <cmath>
 #include <map>
 #include <utility>
@@ -123,7 +123,8 @@ pool_size = 0
 kind = "classes"
 )";
 
-/// The recorded run of a folder whose network is written down: parameters have other names, in the same order.
+/// The recorded run of a folder whose network is written down: parameters have other names, in the
+/// same order.
 Reference written_images(const std::string& folder, const std::string& layers) {
   Reference reference(folder);
   const std::vector<ParameterSpec> published =
@@ -155,9 +156,10 @@ void check_written_images(int pipeline, int data, int tensor) {
 }
 
 void check_drawn_plans(const Drawn& drawn, std::uint64_t seed, int number) {
-  RandomShapes shapes(seed, DrawnBlocks::some,
-                      {drawn.model.num_layers(), drawn.reference.config.training.global_batch_size,
-                       axes_of(drawn.model), drawn.reference.micro_batch_size, sending_layers(drawn.model)});
+  RandomShapes shapes(
+      seed, DrawnBlocks::some,
+      {drawn.model.num_layers(), drawn.reference.config.training.global_batch_size,
+       axes_of(drawn.model), drawn.reference.micro_batch_size, sending_layers(drawn.model)});
   for (int i = 0; i < number; ++i) {
     const Plan plan = shapes.plan(num_ranks());
     INFO("plan " << i << " of seed " << seed);
@@ -168,12 +170,18 @@ void check_drawn_plans(const Drawn& drawn, std::uint64_t seed, int number) {
 }  // namespace
 
 TEST_CASE("a written Llama trains as the published one", "[np1]") { check_written_llama(1, 1, 1); }
-TEST_CASE("a written Llama trains as the published one on four ranks", "[np4]") { check_written_llama(2, 1, 2); }
+TEST_CASE("a written Llama trains as the published one on four ranks", "[np4]") {
+  check_written_llama(2, 1, 2);
+}
 
 TEST_CASE("written experts train as published ones", "[np1]") { check_written_experts(1, 1, 1); }
-TEST_CASE("written experts train as published ones on four ranks", "[np4]") { check_written_experts(2, 1, 2); }
+TEST_CASE("written experts train as published ones on four ranks", "[np4]") {
+  check_written_experts(2, 1, 2);
+}
 
-TEST_CASE("written networks of images train as published ones", "[np1]") { check_written_images(1, 1, 1); }
+TEST_CASE("written networks of images train as published ones", "[np1]") {
+  check_written_images(1, 1, 1);
+}
 TEST_CASE("written networks of images train as published ones on four ranks", "[np4]") {
   check_written_images(2, 1, 2);
   check_written_images(2, 2, 1);
@@ -207,7 +215,8 @@ TEST_CASE("experts that are full leave the same rows out on any division", "[np4
   for (const std::string key : {"expert_capacity = 1.0", "expert_capacity = 1.1"}) {
     unlimited.replace(unlimited.find(key), key.size(), "expert_capacity = 0.0");
   }
-  CHECK(std::abs(Drawn(unlimited).reference.losses.back() - limited.reference.losses.back()) > 1e-4);
+  CHECK(std::abs(Drawn(unlimited).reference.losses.back() - limited.reference.losses.back()) >
+        1e-4);
   for (const auto& [pipeline, data, tensor] :
        {std::array{1, 1, 4}, std::array{2, 1, 2}, std::array{4, 1, 1}, std::array{1, 4, 1}}) {
     INFO("pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
@@ -215,14 +224,16 @@ TEST_CASE("experts that are full leave the same rows out on any division", "[np4
   }
   for (const std::vector<std::int64_t>& numbers : {std::vector<std::int64_t>{1, 1, 1, 1}, {1, 3}}) {
     INFO(numbers.size() << " members that send rows");
-    limited.check(with_sent_rows(limited.reference.plan(1, 4, 1, 4, "1f1b"), limited.model, numbers));
+    limited.check(
+        with_sent_rows(limited.reference.plan(1, 4, 1, 4, "1f1b"), limited.model, numbers));
   }
   check_drawn_plans(limited, 13, 4);
 }
 
 /// A single block with experts: a layer for each of four stages.
 const std::string one_block =
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\nexperts = 4\nshared_expert = 16\n";
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\nexperts = "
+    "4\nshared_expert = 16\n";
 
 TEST_CASE("experts alone in a stage, whose replicas send rows, train as one rank does", "[np4]") {
   const Drawn drawn(one_block);
@@ -251,7 +262,8 @@ TEST_CASE("channels within residual blocks are divided as one rank has them", "[
   REQUIRE(wide.model.axis_size(ShardAxis::columns) == 16);
   CHECK(wide.reference.losses.back() < wide.reference.losses.front());
   const double alone = wide.evaluated(MPI_COMM_SELF, wide.reference.plan(1, 1, 1, 0, "1f1b"));
-  for (const auto& [pipeline, data, tensor] : {std::array{1, 1, 4}, std::array{2, 1, 2}, std::array{1, 2, 2}}) {
+  for (const auto& [pipeline, data, tensor] :
+       {std::array{1, 1, 4}, std::array{2, 1, 2}, std::array{1, 2, 2}}) {
     INFO("pipeline " << pipeline << ", data " << data << ", tensor " << tensor);
     const Plan plan = wide.reference.plan(pipeline, data, tensor, 0, "1f1b");
     wide.check(plan);
@@ -275,17 +287,19 @@ TEST_CASE("a network that draws images trains by plans that are drawn for eight 
 }
 
 TEST_CASE("networks that are written down train in 16 bits nearly as in fp32", "[np4]") {
-  // Half the distance of neighbouring numbers, relative: the first loss may be off as if it alone had been rounded, and
-  // each update, by gradients of rounded products, adds as much.
+  // Half the distance of neighbouring numbers, relative: the first loss may be off as if it alone
+  // had been rounded, and each update, by gradients of rounded products, adds as much.
   const std::map<Precision, double> roundings = {{Precision::fp16, std::ldexp(1.0, -11)},
                                                  {Precision::bf16, std::ldexp(1.0, -8)}};
-  for (const ModelConfig& network :
-       {own_network(uneven_blocks), own_network(shared_experts), parse_config(drawing, "drawing.toml", "").model}) {
+  for (const ModelConfig& network : {own_network(uneven_blocks), own_network(shared_experts),
+                                     parse_config(drawing, "drawing.toml", "").model}) {
     Drawn drawn(network);
     const std::vector<double> losses = drawn.reference.losses;
-    std::vector<Plan> plans = {drawn.reference.plan(1, 1, 1, 4, "1f1b"), drawn.reference.plan(2, 1, 2, 4, "zb-h1")};
+    std::vector<Plan> plans = {drawn.reference.plan(1, 1, 1, 4, "1f1b"),
+                               drawn.reference.plan(2, 1, 2, 4, "zb-h1")};
     if (drawn.model.axes.contains(ShardAxis::experts)) {
-      plans.push_back(with_sent_rows(drawn.reference.plan(1, 4, 1, 4, "1f1b"), drawn.model, {1, 1, 1, 1}));
+      plans.push_back(
+          with_sent_rows(drawn.reference.plan(1, 4, 1, 4, "1f1b"), drawn.model, {1, 1, 1, 1}));
     }
     for (const auto& [precision, rounding] : roundings) {
       drawn.reference.config.training.precision = precision;
@@ -293,7 +307,8 @@ TEST_CASE("networks that are written down train in 16 bits nearly as in fp32", "
         INFO(drawn.model.layers[2].name << ", " << to_string(precision) << ", " << plan.shape());
         const Curve curve = train_reference(MPI_COMM_WORLD, drawn.reference, plan, 8);
         for (std::size_t step = 0; step < 8; ++step) {
-          CHECK(curve.losses[step] == Approx(losses[step]).epsilon(static_cast<double>(step + 1) * rounding));
+          CHECK(curve.losses[step] ==
+                Approx(losses[step]).epsilon(static_cast<double>(step + 1) * rounding));
         }
         CHECK(curve.losses.back() != losses.back());  // something is rounded
       }

@@ -1,4 +1,5 @@
-// Padding behind the tokens of a sample, which nothing attends to: training is that of the samples without it.
+// Padding behind the tokens of a sample, which nothing attends to: training is that of the samples
+// without it.
 #include <algorithm>
 #include <utility>
 
@@ -45,7 +46,8 @@ class PaddedSamples final : public Dataset {
 /// Samples of `padded` tokens.
 Reference padded_reference(const std::string& name, std::int64_t padded) {
   Reference reference(name);
-  const SampleShape shape = build_model(reference.config.model, reference.config.training, "test").sample;
+  const SampleShape shape =
+      build_model(reference.config.model, reference.config.training, "test").sample;
   reference.labelled = std::make_shared<PaddedSamples>(reference.labelled, shape, padded);
   TrainingConfig& training = reference.config.training;
   if (shape.has_source()) {

@@ -1,4 +1,5 @@
-// Training in 16 bits: as near to fp32 as it has to be, on every grid, and fp16 with a loss scale that finds its value.
+// Training in 16 bits: as near to fp32 as it has to be, on every grid, and fp16 with a loss scale
+// that finds its value.
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -30,7 +31,8 @@ std::vector<double> losses_of(Precision precision, int steps) {
   Session session = session_of(config, uniform_plan({{0, 4}}, 1, 1, 8, 8, "1f1b"));
   fill_random(session.device()->parameters(), 1);
   std::vector<double> losses;
-  for (int step = 0; step < steps; ++step) losses.push_back(session.train(step, noisy_text(config, step)).loss);
+  for (int step = 0; step < steps; ++step)
+    losses.push_back(session.train(step, noisy_text(config, step)).loss);
   CHECK(session.loss_scale().state().skipped_steps == 0);
   return losses;
 }
@@ -40,14 +42,15 @@ Plan with_zero(Plan plan, int zero_stage) {
   return plan;
 }
 
-/// Trains with gradients that overflow in some steps (from 0), through and again from the checkpoint after `half` of
-/// the steps: `scales` are the loss scales of the steps, `kept` is what the checkpoint has to hold.
-void check_resumed(const std::set<int>& overflowing_steps, int half, const std::vector<double>& scales,
-                   const LossScale::State& kept) {
+/// Trains with gradients that overflow in some steps (from 0), through and again from the
+/// checkpoint after `half` of the steps: `scales` are the loss scales of the steps, `kept` is what
+/// the checkpoint has to hold.
+void check_resumed(const std::set<int>& overflowing_steps, int half,
+                   const std::vector<double>& scales, const LossScale::State& kept) {
   const JobFolder folder;
-  const std::vector<std::string> settings = {"training.precision=fp16", "training.micro_batch_size=4",
-                                             "parallelism.data=2", fmt::format("checkpoint.interval={}", half),
-                                             fmt::format("training.steps={}", scales.size())};
+  const std::vector<std::string> settings = {
+      "training.precision=fp16", "training.micro_batch_size=4", "parallelism.data=2",
+      fmt::format("checkpoint.interval={}", half), fmt::format("training.steps={}", scales.size())};
   // The backward passes of a rank's blocks: 2 micro-batches a step, 2 blocks.
   constexpr int passes_per_step = 4;
   int passes = 0;
@@ -71,7 +74,8 @@ void check_resumed(const std::set<int>& overflowing_steps, int half, const std::
     return fmt::format("{}/checkpoints/step-{}.h5", of_run, step);
   };
   const CheckpointHead head = read_checkpoint_head(checkpoint(run, half));
-  CHECK(LossScale::State{head.state.loss_scale, head.state.good_steps, head.state.skipped_steps} == kept);
+  CHECK(LossScale::State{head.state.loss_scale, head.state.good_steps, head.state.skipped_steps} ==
+        kept);
   passes = passes_per_step * half;
   std::vector<std::string> again = settings;
   again.push_back("job.output=" + folder.path() + "/again");
@@ -81,7 +85,8 @@ void check_resumed(const std::set<int>& overflowing_steps, int half, const std::
   if (world_rank() != 0) return;
   const fs::path resumed = folder.run("again");
   for (const char* series : {"/steps/loss", "/steps/loss_scale"}) {
-    CHECK(read_series(resumed / "metrics.h5", series) == read_series(fs::path(run) / "metrics.h5", series));
+    CHECK(read_series(resumed / "metrics.h5", series) ==
+          read_series(fs::path(run) / "metrics.h5", series));
   }
   CHECK(read_series(resumed / "metrics.h5", "/steps/loss_scale") == scales);
   CHECK(values_digest(read_checkpoint_head(checkpoint(resumed, scales.size()))) ==
@@ -98,11 +103,13 @@ TEST_CASE("fp16 and bf16 train a small model as fp32 does", "[np1]") {
     INFO(to_string(precision));
     const std::vector<double> losses = losses_of(precision, steps);
     CHECK(losses != fp32);
-    for (int step = 0; step < steps; ++step) REQUIRE(losses[step] == Approx(fp32[step]).epsilon(0.01));
+    for (int step = 0; step < steps; ++step)
+      REQUIRE(losses[step] == Approx(fp32[step]).epsilon(0.01));
   }
 }
 
-TEST_CASE("a step whose gradients overflow on one rank leaves no trace but a smaller loss scale", "[np4]") {
+TEST_CASE("a step whose gradients overflow on one rank leaves no trace but a smaller loss scale",
+          "[np4]") {
   const Config config = small_job(Precision::fp16);
   bool overflows = false;
   SessionOptions options;
@@ -160,9 +167,11 @@ TEST_CASE("fp16 on grids and with ZeRO follows one rank", "[np4]") {
   reference.config.training.precision = Precision::fp16;
   reference.config.optimizer.gradient_clip = 0.0;
   constexpr int steps = 10;
-  const Curve alone = train_reference(MPI_COMM_SELF, reference, reference.plan(1, 1, 1, 4, "1f1b"), steps);
-  for (const Plan& plan : {reference.plan(4, 1, 1, 2, "1f1b"), reference.plan(2, 2, 1, 4, "zb-h1"),
-                           reference.plan(1, 2, 2, 4, "gpipe"), reference.plan(1, 4, 1, 4, "1f1b")}) {
+  const Curve alone =
+      train_reference(MPI_COMM_SELF, reference, reference.plan(1, 1, 1, 4, "1f1b"), steps);
+  for (const Plan& plan :
+       {reference.plan(4, 1, 1, 2, "1f1b"), reference.plan(2, 2, 1, 4, "zb-h1"),
+        reference.plan(1, 2, 2, 4, "gpipe"), reference.plan(1, 4, 1, 4, "1f1b")}) {
     INFO(plan.shape());
     const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan, steps);
     // Sums in another order round some activations to the neighbouring half, 2^-11 of them away.
@@ -170,28 +179,34 @@ TEST_CASE("fp16 on grids and with ZeRO follows one rank", "[np4]") {
     if (plan.stages[0].replicas == 1) continue;
     for (const int zero_stage : {1, 2, 3}) {
       INFO("ZeRO " << zero_stage);
-      const Curve divided = train_reference(MPI_COMM_WORLD, reference, with_zero(plan, zero_stage), steps);
+      const Curve divided =
+          train_reference(MPI_COMM_WORLD, reference, with_zero(plan, zero_stage), steps);
       CHECK(largest_difference(divided.losses, alone.losses) <= 2e-4);
       if (zero_stage == 1) CHECK(divided.losses == curve.losses);
     }
   }
 }
 
-TEST_CASE("published models train in 16 bits nearly as in fp32, on one rank and on grids", "[np4]") {
+TEST_CASE("published models train in 16 bits nearly as in fp32, on one rank and on grids",
+          "[np4]") {
   constexpr int steps = 8;
-  // Half the distance of neighbouring numbers, relative: a loss may be off as if it alone had been rounded.
+  // Half the distance of neighbouring numbers, relative: a loss may be off as if it alone had been
+  // rounded.
   const std::map<Precision, double> roundings = {{Precision::fp16, std::ldexp(1.0, -11)},
                                                  {Precision::bf16, std::ldexp(1.0, -8)}};
   for (const std::string& folder : all_published()) {
     Reference reference(folder);
     const Model model = build_model(reference.config.model, reference.config.training, "test");
-    // Roundings of a mean over fewer targets than the 128 of most runs cancel less: eight images are the fewest.
-    const auto targets = static_cast<double>(reference.config.training.global_batch_size * model.sample.rows);
+    // Roundings of a mean over fewer targets than the 128 of most runs cancel less: eight images
+    // are the fewest.
+    const auto targets =
+        static_cast<double>(reference.config.training.global_batch_size * model.sample.rows);
     const double spread = std::max(1.0, std::sqrt(128.0 / targets));
     for (const auto& [precision, rounding] : roundings) {
       reference.config.training.precision = precision;
       for (const Plan& plan :
-           {reference.plan(1, 1, 1, 4, "1f1b"), reference.plan(4, 1, 1, 2, "1f1b"), reference.plan(2, 1, 2, 4, "zb-h1"),
+           {reference.plan(1, 1, 1, 4, "1f1b"), reference.plan(4, 1, 1, 2, "1f1b"),
+            reference.plan(2, 1, 2, 4, "zb-h1"),
             with_zero(reference.plan(1, 2, 2, 4, "gpipe"), 3)}) {
         if (plan.stages[0].tensor_parallel > model.divided_units()) continue;
         INFO(folder << ", " << to_string(precision) << ", " << plan.shape());
@@ -206,10 +221,12 @@ TEST_CASE("published models train in 16 bits nearly as in fp32, on one rank and 
 }
 
 TEST_CASE("the loss scale of a job goes on from a checkpoint bit for bit", "[np2]") {
-  check_resumed({1, 2, 7}, 6, {65536, 65536, 32768, 16384, 16384, 16384, 16384, 16384, 8192, 8192}, {16384.0, 3, 2});
+  check_resumed({1, 2, 7}, 6, {65536, 65536, 32768, 16384, 16384, 16384, 16384, 16384, 8192, 8192},
+                {16384.0, 3, 2});
 }
 
-TEST_CASE("a loss scale that was halved to 1 in the last step before a checkpoint goes on from it", "[np2]") {
+TEST_CASE("a loss scale that was halved to 1 in the last step before a checkpoint goes on from it",
+          "[np2]") {
   std::set<int> steps;
   std::vector<double> scales;
   for (double scale = LossScale::first; scale > 1.0; scale /= 2.0) {
@@ -224,7 +241,8 @@ TEST_CASE("a loss scale that was halved to 1 in the last step before a checkpoin
 TEST_CASE("a job whose gradients always overflow ends with a reason", "[np2]") {
   const JobFolder folder;
   const bool always = true;
-  const std::vector<std::string> settings = {"training.precision=fp16", "training.steps=40", "parallelism.data=2"};
+  const std::vector<std::string> settings = {"training.precision=fp16", "training.steps=40",
+                                             "parallelism.data=2"};
   const auto failure = [&](const std::string& scale) {
     try {
       std::vector<std::string> with_scale = settings;
@@ -237,11 +255,14 @@ TEST_CASE("a job whose gradients always overflow ends with a reason", "[np2]") {
     return std::string();
   };
   // 2^16 is halved 17 times.
-  CHECK(failure("dynamic").starts_with("step 17: the gradients are not finite, however small the loss scale"));
+  CHECK(failure("dynamic").starts_with(
+      "step 17: the gradients are not finite, however small the loss scale"));
   CHECK(failure("1024").starts_with("step 1: the gradients are not finite with loss_scale = 1024"));
 }
 
-TEST_CASE("gradients that travel in bf16 train nearly as in fp32, equally in every run and with ZeRO", "[np4]") {
+TEST_CASE(
+    "gradients that travel in bf16 train nearly as in fp32, equally in every run and with ZeRO",
+    "[np4]") {
   Reference reference("tied");
   reference.config.optimizer.gradient_clip = 0.0;
   const int steps = static_cast<int>(reference.config.training.steps);
@@ -251,13 +272,15 @@ TEST_CASE("gradients that travel in bf16 train nearly as in fp32, equally in eve
   const Curve bf16 = train_reference(MPI_COMM_WORLD, reference, plan, steps);
   CHECK(bf16.losses.front() == fp32.losses.front());
   CHECK(bf16.losses != fp32.losses);
-  // A gradient is off by 2^-9 of itself at most, twice; AdamW's steps hang on little more than its sign.
+  // A gradient is off by 2^-9 of itself at most, twice; AdamW's steps hang on little more than its
+  // sign.
   CHECK(largest_difference(bf16.losses, fp32.losses) <= 1e-3);
   CHECK(bf16.peak_bytes <= fp32.peak_bytes);
   CHECK(train_reference(MPI_COMM_WORLD, reference, plan, steps).losses == bf16.losses);
   for (const int zero_stage : {1, 2, 3}) {
     INFO("ZeRO " << zero_stage);
-    CHECK(train_reference(MPI_COMM_WORLD, reference, with_zero(plan, zero_stage), steps).losses == bf16.losses);
+    CHECK(train_reference(MPI_COMM_WORLD, reference, with_zero(plan, zero_stage), steps).losses ==
+          bf16.losses);
   }
   // In two levels every level rounds once.
   SessionOptions options;

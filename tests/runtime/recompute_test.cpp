@@ -18,7 +18,8 @@ Plan with(Plan plan, Recompute recompute) {
 /// Bytes that the cost model says of the plan's device 0, workspace left out.
 double predicted_bytes(const Reference& reference, const Plan& plan) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  const Instance instance = {layer_sizes(reference.config, model), nodes_of(1, plan.num_devices()), 8};
+  const Instance instance = {layer_sizes(reference.config, model), nodes_of(1, plan.num_devices()),
+                             8};
   return memory_bytes(instance, plan).front();
 }
 
@@ -28,8 +29,8 @@ bool on_all_ranks(bool here) {
   return everywhere == 1;
 }
 
-/// A micro-batch that arrives before there is work for it adds to a stage's peak, so the run with recomputation gets a
-/// few tries.
+/// A micro-batch that arrives before there is work for it adds to a stage's peak, so the run with
+/// recomputation gets a few tries.
 void check_same_losses(const Reference& reference, const Plan& plan) {
   constexpr int most_tries = 5;
   INFO(plan.shape() << " " << plan.schedule.name);
@@ -37,7 +38,8 @@ void check_same_losses(const Reference& reference, const Plan& plan) {
   for (const Recompute recompute : {Recompute::selective, Recompute::full}) {
     INFO(to_string(recompute));
     Curve again = train_reference(MPI_COMM_WORLD, reference, with(plan, recompute), 6);
-    for (int tries = 1; tries < most_tries && !on_all_ranks(again.peak_bytes < kept.peak_bytes); ++tries) {
+    for (int tries = 1; tries < most_tries && !on_all_ranks(again.peak_bytes < kept.peak_bytes);
+         ++tries) {
       again = train_reference(MPI_COMM_WORLD, reference, with(plan, recompute), 6);
     }
     CHECK(again.losses == kept.losses);
@@ -72,5 +74,7 @@ TEST_CASE("peak memory falls by what the cost model says, the layer in work left
   if (rank != 0) return;  // the embedding and two blocks
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   const double in_work = 2.0 * (model.layers[1].stored_bytes - model.layers[0].output_bytes);
-  CHECK(fall == Approx(predicted_bytes(reference, plan) - predicted_bytes(reference, full) - in_work).epsilon(0.05));
+  CHECK(fall ==
+        Approx(predicted_bytes(reference, plan) - predicted_bytes(reference, full) - in_work)
+            .epsilon(0.05));
 }

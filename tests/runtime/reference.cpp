@@ -48,7 +48,8 @@ std::vector<std::uint32_t> read_tokens(const std::string& path) {
   return tokens;
 }
 
-/// Height of the images of a folder whose config.json does not say it; 0: it says it, or there are none.
+/// Height of the images of a folder whose config.json does not say it; 0: it says it, or there are
+/// none.
 std::int64_t image_size_of(const std::string& folder) {
   const nlohmann::json config = nlohmann::json::parse(std::ifstream(folder + "/config.json"));
   if (!config.contains("hidden_sizes")) return 0;
@@ -88,9 +89,11 @@ Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   keys.epsilon2 = optimizer.value("eps2", keys.epsilon2);
   keys.clip_threshold = optimizer.value("d", keys.clip_threshold);
   keys.muon_learning_rate = optimizer.value("muon_lr", keys.muon_learning_rate);
-  (keys.kind == OptimizerKind::muon ? keys.muon_momentum : keys.momentum) = optimizer.value("momentum", 0.0);
+  (keys.kind == OptimizerKind::muon ? keys.muon_momentum : keys.momentum) =
+      optimizer.value("momentum", 0.0);
   config.optimizer.weight_decay = optimizer.at("weight_decay");
-  config.optimizer.gradient_clip = optimizer.at("clip").is_null() ? 0.0 : optimizer.at("clip").get<double>();
+  config.optimizer.gradient_clip =
+      optimizer.at("clip").is_null() ? 0.0 : optimizer.at("clip").get<double>();
   if (optimizer.contains("warmup")) {
     config.lr_scheduler.warmup_steps = optimizer.at("warmup");
     config.lr_scheduler.kind = LrSchedule::cosine;
@@ -113,7 +116,8 @@ Config config_of(const nlohmann::json& run) {
   config.training.steps = run.at("steps");
   config.optimizer.kind = *optimizer_names().find(run.at("opt"));
   config.optimizer.learning_rate = run.at("lr");
-  if (config.optimizer.kind != OptimizerKind::sgd) config.optimizer.weight_decay = run.at("wd");  // it is plain
+  if (config.optimizer.kind != OptimizerKind::sgd)
+    config.optimizer.weight_decay = run.at("wd");  // it is plain
   config.optimizer.gradient_clip = run.at("clip");
   config.lr_scheduler.warmup_steps = run.at("warmup");
   if (run.at("minlr") >= 0.0) {
@@ -144,7 +148,8 @@ Reference::Reference(const std::string& name, const std::string& of_run) {
   const hid_t file = H5Fopen((folder + "/initial.h5").c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   const Model model = build_model(config.model, config.training, name);
   for (const Layer& layer : model.layers) {
-    for (const ParameterSpec& spec : layer.parameters) weights[spec.name] = read_dataset(file, spec.name);
+    for (const ParameterSpec& spec : layer.parameters)
+      weights[spec.name] = read_dataset(file, spec.name);
   }
   H5Fclose(file);
 }
@@ -157,7 +162,8 @@ void Reference::read_folder(const std::string& folder, const std::string& expect
   num_parameters = run.at("parameters");
   loss_tolerance = run.at("tolerance").at("loss");
   const Model model = build_model(config.model, config.training, folder);
-  if (std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.batch_norms > 0.0; })) {
+  if (std::ranges::any_of(model.layers,
+                          [](const Layer& layer) { return layer.batch_norms > 0.0; })) {
     micro_batch_size = run.value("micro", config.training.global_batch_size);
     config.training.micro_batch_size = micro_batch_size;
   }
@@ -176,7 +182,8 @@ void Reference::read_folder(const std::string& folder, const std::string& expect
   }
   // What is zero but for rounding has no norm to compare with.
   const std::vector<std::string> zero = run.at("zero_gradient_tensors");
-  for (const auto& [name, norm] : run.at("step0_grad_norm_per_tensor").get<std::map<std::string, double>>()) {
+  for (const auto& [name, norm] :
+       run.at("step0_grad_norm_per_tensor").get<std::map<std::string, double>>()) {
     if (std::find(zero.begin(), zero.end(), name) == zero.end()) tensor_norms[name] = norm;
   }
 }
@@ -191,7 +198,9 @@ int world_size() {
 
 SampleSource Reference::samples(std::int64_t step) const {
   if (labelled)
-    return [this, step](std::int64_t sample, const SampleSlot& slot) { labelled->sample(step, sample, slot); };
+    return [this, step](std::int64_t sample, const SampleSlot& slot) {
+      labelled->sample(step, sample, slot);
+    };
   return [this, step](std::int64_t sample, const SampleSlot& slot) {
     const std::int64_t length = config.training.sequence_length;
     const std::int64_t first = (step * config.training.global_batch_size + sample) * length;
@@ -204,11 +213,12 @@ SampleSource Reference::samples(std::int64_t step) const {
   };
 }
 
-Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t of_any, const std::string& schedule,
-                     int chunks) const {
+Plan Reference::plan(int pipeline, int data, int tensor, std::int64_t of_any,
+                     const std::string& schedule, int chunks) const {
   const ScheduleChoice choice = {schedule, chunks, 0};
   const int layers = build_model(config.model, config.training, "test").num_layers();
-  return uniform_plan(even_division(layers, pipeline * chunks), data, tensor, config.training.global_batch_size,
+  return uniform_plan(even_division(layers, pipeline * chunks), data, tensor,
+                      config.training.global_batch_size,
                       micro_batch_size > 0 ? micro_batch_size : of_any, choice);
 }
 
@@ -221,8 +231,8 @@ void Reference::fill(Session& session) const {
 
 namespace {
 
-/// Sum of squares of what this rank counts of the gradient of a file's tensor, which several parameters may be parts
-/// of.
+/// Sum of squares of what this rank counts of the gradient of a file's tensor, which several
+/// parameters may be parts of.
 double own_squares(Session& session, const std::string& name) {
   double squares = 0.0;
   if (session.device() == nullptr) return squares;
@@ -234,7 +244,8 @@ double own_squares(Session& session, const std::string& name) {
       const Interval counted = part->counted(own);
       if (file_name(p.spec) != name || counted.empty()) continue;
       gradients.resize(static_cast<std::size_t>(counted.size()));
-      session.arena().device().download(gradients.data(), own.gradients + (counted.begin - own.begin),
+      session.arena().device().download(gradients.data(),
+                                        own.gradients + (counted.begin - own.begin),
                                         gradients.size() * sizeof(float));
       host_kernels().sum_of_squares(gradients.data(), gradients.size(), &squares);
     }
@@ -250,8 +261,8 @@ Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& pla
   return train_model(comm, reference, model, plan, steps, options);
 }
 
-Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model, const Plan& plan, int steps,
-                  const SessionOptions& options) {
+Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model, const Plan& plan,
+                  int steps, const SessionOptions& options) {
   int size = 0;
   MPI_Comm_size(comm, &size);
   SessionOptions of_data = options;
@@ -266,10 +277,12 @@ Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model,
     curve.grad_norms.push_back(result.grad_norm);
     if (step > 0 || reference.tensor_norms.empty()) continue;
     std::vector<double> squares;
-    for (const auto& [name, norm] : reference.tensor_norms) squares.push_back(own_squares(session, name));
+    for (const auto& [name, norm] : reference.tensor_norms)
+      squares.push_back(own_squares(session, name));
     session.groups().all().all_reduce_sum(squares.data(), squares.size());
     auto sum = squares.begin();
-    for (const auto& [name, norm] : reference.tensor_norms) curve.tensor_norms[name] = std::sqrt(*sum++);
+    for (const auto& [name, norm] : reference.tensor_norms)
+      curve.tensor_norms[name] = std::sqrt(*sum++);
   }
   curve.peak_bytes = session.arena().peak_bytes();
   curve.resting_bytes = session.arena().bytes_in_use();
@@ -279,14 +292,16 @@ Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model,
 
 void check_first_logits(const std::string& name, const std::vector<float>& logits) {
   const nlohmann::json run =
-      nlohmann::json::parse(std::ifstream(test_data("models/") + name + "/expected.json")).at("logits_first_sample");
+      nlohmann::json::parse(std::ifstream(test_data("models/") + name + "/expected.json"))
+          .at("logits_first_sample");
   const std::vector<double> first = run.at("first"), last = run.at("last");
   for (std::size_t i = 0; i < first.size(); ++i) CHECK(std::abs(logits[i] - first[i]) < 1e-5);
   for (std::size_t i = 0; i < last.size(); ++i) {
     CHECK(std::abs(logits[logits.size() - last.size() + i] - last[i]) < 1e-5);
   }
   double squares = 0.0;
-  for (const float logit : logits) squares += static_cast<double>(logit) * static_cast<double>(logit);
+  for (const float logit : logits)
+    squares += static_cast<double>(logit) * static_cast<double>(logit);
   CHECK(std::sqrt(squares) == Approx(run.at("l2").get<double>()).epsilon(1e-6));
 }
 
@@ -295,7 +310,8 @@ void check_curve(const Curve& curve, const Reference& reference) {
   CHECK(curve.grad_norms.front() == Approx(reference.grad_norms.front()).epsilon(1e-5));
   for (const auto& [name, norm] : reference.tensor_norms) {
     INFO(name);
-    CHECK(curve.tensor_norms.at(name) == Approx(norm).epsilon(1e-5).margin(1e-8 * reference.grad_norms.front()));
+    CHECK(curve.tensor_norms.at(name) ==
+          Approx(norm).epsilon(1e-5).margin(1e-8 * reference.grad_norms.front()));
   }
 }
 

@@ -21,10 +21,12 @@ struct Case {
 };
 
 void check_case(MPI_Comm comm, const Reference& reference, const Case& c) {
-  INFO("pp " << c.pipeline << " dp " << c.data << " tmp " << c.tensor << " micro-batch " << c.micro_batch_size << " "
-             << c.schedule << " V " << c.chunks);
-  const Plan plan = reference.plan(c.pipeline, c.data, c.tensor, c.micro_batch_size, c.schedule, c.chunks);
-  const Curve curve = train_reference(comm, reference, plan, static_cast<int>(reference.config.training.steps));
+  INFO("pp " << c.pipeline << " dp " << c.data << " tmp " << c.tensor << " micro-batch "
+             << c.micro_batch_size << " " << c.schedule << " V " << c.chunks);
+  const Plan plan =
+      reference.plan(c.pipeline, c.data, c.tensor, c.micro_batch_size, c.schedule, c.chunks);
+  const Curve curve =
+      train_reference(comm, reference, plan, static_cast<int>(reference.config.training.steps));
   check_curve(curve, reference);
 }
 
@@ -48,8 +50,8 @@ void check_cases(const std::string& run, const std::vector<Case>& cases) {
   }
 }
 
-/// Every grid of so many stages and replicas and at most 16 ranks that the model's six layers admit, all micro-batch
-/// sizes.
+/// Every grid of so many stages and replicas and at most 16 ranks that the model's six layers
+/// admit, all micro-batch sizes.
 std::vector<Case> all_cases(int pipeline, int data, const std::vector<Kind>& schedules) {
   std::vector<Case> cases;
   for (const int tensor : {1, 2, 4}) {
@@ -86,7 +88,9 @@ TEST_CASE("one rank meets the reference runs", "[np1]") {
 
 TEST_CASE("two ranks meet the reference runs", "[np2]") {
   for (const std::string& run : runs) {
-    check_cases(run, {{1, 2, 1, 4, "1f1b"}, {2, 1, 1, 2, "1f1b"}, {2, 1, 1, 4, "gpipe"}, {1, 1, 2, 8, "1f1b"}});
+    check_cases(
+        run,
+        {{1, 2, 1, 4, "1f1b"}, {2, 1, 1, 2, "1f1b"}, {2, 1, 1, 4, "gpipe"}, {1, 1, 2, 8, "1f1b"}});
   }
 }
 
@@ -126,9 +130,13 @@ TEST_CASE("every schedule meets the reference runs on one rank and on two", "[np
 }
 
 TEST_CASE("every schedule meets the reference runs on eight ranks", "[np8]") {
-  check_cases("tied",
-              {{2, 2, 2, 2, "zb-v", 2}, {2, 2, 2, 2, "zeropp", 2}, {4, 2, 1, 2, "zb-h2"}, {3, 2, 1, 2, "zb-v", 2}});
-  check_cases("untied", {{3, 2, 1, 2, "interleaved-1f1b", 2}, {2, 4, 1, 4, "breadth-first", 3}, {6, 1, 1, 1, "zb-h1"}});
+  check_cases("tied", {{2, 2, 2, 2, "zb-v", 2},
+                       {2, 2, 2, 2, "zeropp", 2},
+                       {4, 2, 1, 2, "zb-h2"},
+                       {3, 2, 1, 2, "zb-v", 2}});
+  check_cases("untied", {{3, 2, 1, 2, "interleaved-1f1b", 2},
+                         {2, 4, 1, 4, "breadth-first", 3},
+                         {6, 1, 1, 1, "zb-h1"}});
 }
 
 TEST_CASE("every schedule meets the reference runs on sixteen ranks", "[np16]") {
@@ -144,15 +152,19 @@ TEST_CASE("every grid meets the reference runs", "[np16][long]") {
 
 TEST_CASE("every other schedule meets a reference run on every grid", "[np16][long]") {
   std::vector<Kind> others = kinds;
-  std::erase_if(others, [](const Kind& kind) { return kind.schedule == "gpipe" || kind.schedule == "1f1b"; });
+  std::erase_if(
+      others, [](const Kind& kind) { return kind.schedule == "gpipe" || kind.schedule == "1f1b"; });
   check_grids("tied", others);
 }
 
 TEST_CASE("two runs of one plan are bitwise equal", "[np8]") {
   const Reference reference("tied");
-  for (const Case& c : std::vector<Case>{
-           {2, 2, 2, 4, "1f1b"}, {2, 2, 2, 2, "zb-v", 2}, {2, 4, 1, 4, "zeropp", 3}, {4, 2, 1, 2, "zb-h1"}}) {
-    const Plan plan = reference.plan(c.pipeline, c.data, c.tensor, c.micro_batch_size, c.schedule, c.chunks);
+  for (const Case& c : std::vector<Case>{{2, 2, 2, 4, "1f1b"},
+                                         {2, 2, 2, 2, "zb-v", 2},
+                                         {2, 4, 1, 4, "zeropp", 3},
+                                         {4, 2, 1, 2, "zb-h1"}}) {
+    const Plan plan =
+        reference.plan(c.pipeline, c.data, c.tensor, c.micro_batch_size, c.schedule, c.chunks);
     const Curve first = train_reference(MPI_COMM_WORLD, reference, plan, 10);
     const Curve second = train_reference(MPI_COMM_WORLD, reference, plan, 10);
     CHECK(first.losses == second.losses);

@@ -24,11 +24,13 @@ std::vector<Interval> one_after_another(const std::vector<std::int64_t>& sizes) 
 
 }  // namespace
 
-Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_batch, const std::string& schedule) {
+Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_batch,
+                 const std::string& schedule) {
   const int num_stages = static_cast<int>(stages.size());
   Plan plan;
   plan.global_batch_size = global_batch;
-  plan.micro_batch_size = std::accumulate(stages[0].samples.begin(), stages[0].samples.end(), std::int64_t{0});
+  plan.micro_batch_size =
+      std::accumulate(stages[0].samples.begin(), stages[0].samples.end(), std::int64_t{0});
   plan.micro_batches = global_batch / plan.micro_batch_size;
   plan.schedule = {schedule, static_cast<int>(stages[0].layers.size()), 0};
   int device = 0;
@@ -58,7 +60,8 @@ Plan shaped_plan(const std::vector<ShapedStage>& stages, std::int64_t global_bat
 std::vector<std::int64_t> sending_layers(const Model& model) {
   std::vector<std::int64_t> layers;
   for (std::int64_t l = 0; l < model.num_layers(); ++l) {
-    if (model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::exchange)) layers.push_back(l);
+    if (model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::exchange))
+      layers.push_back(l);
   }
   return layers;
 }
@@ -72,7 +75,8 @@ std::int64_t DrawnModel::most_members() const {
 }
 
 std::int64_t RandomShapes::pick(std::int64_t low, std::int64_t high) {
-  return low + static_cast<std::int64_t>(random_.bits(drawn_++) % static_cast<std::uint64_t>(high - low + 1));
+  return low + static_cast<std::int64_t>(random_.bits(drawn_++) %
+                                         static_cast<std::uint64_t>(high - low + 1));
 }
 
 /// None of them empty.
@@ -102,7 +106,8 @@ void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
   const std::int64_t num_devices = stage.replicas * stage.tensor_parallel;
   std::vector<int> degrees;
   for (int degree = 1; degree <= std::min(num_devices, model_.most_members()); ++degree) {
-    if (num_devices % degree == 0 && num_devices / degree <= micro_batch_size) degrees.push_back(degree);
+    if (num_devices % degree == 0 && num_devices / degree <= micro_batch_size)
+      degrees.push_back(degree);
   }
   if (degrees.empty()) return;
   const Interval chunk = stage.layers[pick(0, static_cast<std::int64_t>(stage.layers.size()) - 1)];
@@ -142,7 +147,8 @@ void RandomShapes::add_sending_blocks(Stage& stage, std::int64_t micro_batch_siz
   }
 }
 
-void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64_t micro_batch_size) {
+void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices,
+                         std::int64_t micro_batch_size) {
   const auto most = static_cast<std::int64_t>(devices.size());
   stage.tensor_parallel = static_cast<int>(pick(1, std::min(most, model_.most_members())));
   stage.replicas = static_cast<int>(std::min(most / stage.tensor_parallel, micro_batch_size));
@@ -166,20 +172,25 @@ void RandomShapes::shape(Stage& stage, std::vector<DeviceId> devices, std::int64
 Plan RandomShapes::plan(int num_devices) {
   const Kind& kind = kinds[pick(0, static_cast<std::int64_t>(kinds.size()) - 1)];
   Plan plan;
-  plan.schedule = {kind.schedule, kind.chunks[pick(0, static_cast<std::int64_t>(kind.chunks.size()) - 1)], 0};
+  plan.schedule = {kind.schedule,
+                   kind.chunks[pick(0, static_cast<std::int64_t>(kind.chunks.size()) - 1)], 0};
   plan.global_batch_size = model_.global_batch_size;
-  plan.micro_batches = std::int64_t{1} << std::min(pick(0, 3), pick(0, 3));  // large ones for many replicas
+  plan.micro_batches = std::int64_t{1} << std::min(pick(0, 3), pick(0, 3));  // large ones for many
+                                                                             // replicas
   plan.micro_batches = std::min(plan.micro_batches, model_.global_batch_size);
-  if (model_.micro_batch_size > 0) plan.micro_batches = model_.global_batch_size / model_.micro_batch_size;
+  if (model_.micro_batch_size > 0)
+    plan.micro_batches = model_.global_batch_size / model_.micro_batch_size;
   plan.micro_batch_size = model_.global_batch_size / plan.micro_batches;
   const std::int64_t chunks = plan.schedule.virtual_stages;
-  const auto num_stages = static_cast<int>(pick(1, std::min<std::int64_t>(num_devices, model_.num_layers / chunks)));
+  const auto num_stages =
+      static_cast<int>(pick(1, std::min<std::int64_t>(num_devices, model_.num_layers / chunks)));
   std::vector<DeviceId> devices;
   for (int d = 0; d < num_devices; ++d) devices.emplace_back(d);
   shuffle(devices);
   const std::vector<Interval> of_stages = parts(num_devices, num_stages);
   for (const Interval& own : of_stages) {
-    shape(plan.stages.emplace_back(), {devices.begin() + own.begin, devices.begin() + own.end}, plan.micro_batch_size);
+    shape(plan.stages.emplace_back(), {devices.begin() + own.begin, devices.begin() + own.end},
+          plan.micro_batch_size);
   }
   const std::vector<Interval> layers = parts(model_.num_layers, num_stages * chunks);
   for (int c = 0; c < num_stages * chunks; ++c) {
@@ -196,14 +207,16 @@ Plan RandomShapes::plan(int num_devices) {
 
 /// Stages with blocks and those that are one send whole copies.
 TransferForm RandomShapes::form(const Stage& one, const Stage& other) {
-  const bool slices = pick(0, 1) > 0 && &one != &other && one.blocks.empty() && other.blocks.empty();
+  const bool slices =
+      pick(0, 1) > 0 && &one != &other && one.blocks.empty() && other.blocks.empty();
   return slices ? TransferForm::slices : TransferForm::whole;
 }
 
 SessionOptions RandomShapes::machine(const Plan& plan, int num_devices) {
   SessionOptions options;
   const std::int64_t num_nodes = pick(1, 3);
-  for (int d = 0; d < num_devices; ++d) options.nodes.push_back(static_cast<int>(pick(0, num_nodes - 1)));
+  for (int d = 0; d < num_devices; ++d)
+    options.nodes.push_back(static_cast<int>(pick(0, num_nodes - 1)));
   const std::vector<ChunkPlace> places = chunk_places(plan);
   const auto stage_of = [&](std::size_t chunk) -> const Stage& {
     return plan.stages[static_cast<std::size_t>(places[chunk].stage.value)];
@@ -243,8 +256,11 @@ Plan with_sent_rows(Plan plan, const Model& model, const std::vector<std::int64_
   for (Stage& stage : plan.stages) {
     for (const Interval& layers : stage.layers) {
       for (std::int64_t l = layers.begin; l < layers.end; ++l) {
-        if (!model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::exchange)) continue;
-        Block block = {{l, l + 1}, stage.replicas / members, members, TensorPattern::all_to_all, stage.samples, {}};
+        if (!model.layers[static_cast<std::size_t>(l)].has_division(WeightDivision::exchange))
+          continue;
+        Block block = {{l, l + 1},    stage.replicas / members,
+                       members,       TensorPattern::all_to_all,
+                       stage.samples, {}};
         for (const std::int64_t number : numbers) {
           std::vector<Interval>& parts = block.shards["experts"];
           const std::int64_t begin = parts.empty() ? 0 : parts.back().end;

@@ -1,5 +1,5 @@
-// Parameters that many layers share: blocks that all read the first one's product, its bias and its norm, beside the
-// tied embedding. Their gradients are sums over the layers, wherever these lie.
+// Parameters that many layers share: blocks that all read the first one's product, its bias and its
+// norm, beside the tied embedding. Their gradients are sums over the layers, wherever these lie.
 #include <numeric>
 
 #include "reference.hpp"
@@ -12,10 +12,13 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Of every block; a product divided by columns with its bias, and a norm that every member of a group has whole.
+/// Of every block; a product divided by columns with its bias, and a norm that every member of a
+/// group has whole.
 const std::vector<std::string> shared_parts = {"mlp.c_fc.weight", "mlp.c_fc.bias", "ln_1.weight"};
 
-std::string of_block(int block, const std::string& part) { return "h." + std::to_string(block) + "." + part; }
+std::string of_block(int block, const std::string& part) {
+  return "h." + std::to_string(block) + "." + part;
+}
 
 Model plain_model(const Reference& reference) {
   return build_model(reference.config.model, reference.config.training, "test");
@@ -46,7 +49,8 @@ void check_plans(const std::vector<Plan>& plans, const std::vector<SessionOption
   const Model model = model_with_shared_blocks(reference);
   REQUIRE(model.shared_parameters().size() == 4);
   constexpr int steps = 4;
-  const Curve alone = train_model(MPI_COMM_SELF, reference, model, reference.plan(1, 1, 1, 4, "1f1b"), steps);
+  const Curve alone =
+      train_model(MPI_COMM_SELF, reference, model, reference.plan(1, 1, 1, 4, "1f1b"), steps);
   for (std::size_t i = 0; i < plans.size(); ++i) {
     const SessionOptions options = machines.empty() ? SessionOptions() : machines[i];
     INFO(write_plan(plans[i]) << describe(options));
@@ -60,7 +64,8 @@ Plan with_zero(Plan plan, int zero_stage) {
 }
 
 /// Several chunks and replicas, so that a device has some of the layers of a tie.
-std::vector<Plan> drawn_plans(std::uint64_t seed, int number, std::vector<SessionOptions>& machines) {
+std::vector<Plan> drawn_plans(std::uint64_t seed, int number,
+                              std::vector<SessionOptions>& machines) {
   RandomShapes shapes(seed);
   std::vector<Plan> plans;
   for (int i = 0; i < number; ++i) {
@@ -71,12 +76,14 @@ std::vector<Plan> drawn_plans(std::uint64_t seed, int number, std::vector<Sessio
 }
 
 /// Change of a parameter by one step of plain gradient descent from the weights of the first block.
-std::vector<float> change_of(const Reference& reference, const Model& model, const std::string& name) {
+std::vector<float> change_of(const Reference& reference, const Model& model,
+                             const std::string& name) {
   Config config = reference.config;
   config.optimizer.kind = OptimizerKind::sgd;
   config.optimizer.learning_rate = 0.5;
   config.optimizer.weight_decay = config.optimizer.gradient_clip = 0.0;
-  Session session(MPI_COMM_SELF, config, model, reference.plan(1, 1, 1, 4, "1f1b"), RankMap::identity(1));
+  Session session(MPI_COMM_SELF, config, model, reference.plan(1, 1, 1, 4, "1f1b"),
+                  RankMap::identity(1));
   reference.fill(session);
   const ParameterStore& store = session.device()->parameters();
   const std::size_t place = store.find(name).value();
@@ -113,22 +120,26 @@ TEST_CASE("the gradient of a shared parameter is the sum of those of its layers"
     REQUIRE(largest > 1e-4);
     // Changes of gains are differences of numbers near 1, which fp32 rounds by 6e-8.
     const double margin = 1e-4 * largest + (blocks + 1) * 6e-8;
-    for (std::size_t i = 0; i < sum.size(); ++i) CHECK(together[i] == Approx(sum[i]).margin(margin));
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      CHECK(together[i] == Approx(sum[i]).margin(margin));
   }
 }
 
 TEST_CASE("shared blocks train alike on two ranks", "[np2]") {
   const Reference reference("tied");
   check_plans({reference.plan(2, 1, 1, 4, "1f1b"), reference.plan(1, 1, 2, 4, "1f1b"),
-               reference.plan(2, 1, 1, 4, "zb-v", 2), reference.plan(2, 1, 1, 2, "interleaved-1f1b", 2),
+               reference.plan(2, 1, 1, 4, "zb-v", 2),
+               reference.plan(2, 1, 1, 2, "interleaved-1f1b", 2),
                with_zero(reference.plan(1, 2, 1, 4, "1f1b"), 3)});
 }
 
 TEST_CASE("shared blocks train alike on four ranks", "[np4]") {
   const Reference reference("tied");
-  std::vector<Plan> plans = {reference.plan(4, 1, 1, 2, "1f1b"), reference.plan(2, 1, 2, 4, "zb-h1"),
+  std::vector<Plan> plans = {reference.plan(4, 1, 1, 2, "1f1b"),
+                             reference.plan(2, 1, 2, 4, "zb-h1"),
                              reference.plan(2, 2, 1, 2, "interleaved-1f1b", 3)};
-  for (const int stage : {1, 2, 3}) plans.push_back(with_zero(reference.plan(2, 2, 1, 4, "1f1b"), stage));
+  for (const int stage : {1, 2, 3})
+    plans.push_back(with_zero(reference.plan(2, 2, 1, 4, "1f1b"), stage));
   check_plans(plans);
   std::vector<SessionOptions> machines;
   plans = drawn_plans(61, 4, machines);
@@ -137,7 +148,8 @@ TEST_CASE("shared blocks train alike on four ranks", "[np4]") {
 
 TEST_CASE("shared blocks train alike on eight ranks", "[np8]") {
   const Reference reference("tied");
-  check_plans({reference.plan(3, 2, 1, 2, "1f1b"), with_zero(reference.plan(2, 2, 2, 4, "1f1b"), 2)});
+  check_plans(
+      {reference.plan(3, 2, 1, 2, "1f1b"), with_zero(reference.plan(2, 2, 2, 4, "1f1b"), 2)});
   std::vector<SessionOptions> machines;
   const std::vector<Plan> plans = drawn_plans(62, 3, machines);
   check_plans(plans, machines);

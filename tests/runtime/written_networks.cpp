@@ -10,8 +10,9 @@
 namespace pptrain::test {
 namespace {
 
-const std::string ends[] = {"[model]\nvocabulary_size = 257\n[[model.layer]]\nkind = \"embedding\"\ncolumns = 64\n",
-                            "[[model.layer]]\nkind = \"output\"\nnorm = \"rms\"\n"};
+const std::string ends[] = {
+    "[model]\nvocabulary_size = 257\n[[model.layer]]\nkind = \"embedding\"\ncolumns = 64\n",
+    "[[model.layer]]\nkind = \"output\"\nnorm = \"rms\"\n"};
 
 }  // namespace
 
@@ -30,8 +31,10 @@ Drawn::Drawn(const ModelConfig& network) {
   for (const ParameterSpec& spec : stored_tensors(model)) draw(spec);
   if (norms_batches()) reference.micro_batch_size = 4;
   reference.tensor_norms.clear();
-  for (const ParameterSpec& spec : logical_parameters(model)) reference.tensor_norms[spec.name] = 0.0;
-  const Curve alone = train_reference(MPI_COMM_SELF, reference, reference.plan(1, 1, 1, 8, "1f1b"), 8);
+  for (const ParameterSpec& spec : logical_parameters(model))
+    reference.tensor_norms[spec.name] = 0.0;
+  const Curve alone =
+      train_reference(MPI_COMM_SELF, reference, reference.plan(1, 1, 1, 8, "1f1b"), 8);
   reference.losses = alone.losses;
   reference.grad_norms = alone.grad_norms;
   reference.tensor_norms = alone.tensor_norms;
@@ -42,11 +45,13 @@ void Drawn::draw(const ParameterSpec& spec) {
   values.resize(static_cast<std::size_t>(spec.size()));
   CounterRandom(7, spec.name).fill_normal(0, values.size(), values.data());
   // Far from zero and one, so that a bias or a gain that goes wrong shows.
-  for (float& value : values) value = spec.initial == Initial::ones ? 1.0F + 0.2F * value : 0.1F * value;
+  for (float& value : values)
+    value = spec.initial == Initial::ones ? 1.0F + 0.2F * value : 0.1F * value;
 }
 
 bool Drawn::norms_batches() const {
-  return std::ranges::any_of(model.layers, [](const Layer& layer) { return layer.batch_norms > 0.0; });
+  return std::ranges::any_of(model.layers,
+                             [](const Layer& layer) { return layer.batch_norms > 0.0; });
 }
 
 double Drawn::evaluated(MPI_Comm comm, const Plan& plan) const {

@@ -8,30 +8,39 @@
 /// Networks that are written down as [[model.layer]], in which layers differ.
 namespace pptrain::test {
 
-/// Blocks of 8, 4 and 12 heads: each of four positions of the axis stands for 2, 1 and 3 of them. No ReLU is
-/// among the activations: where rounding moves a sum across its kink a gradient jumps, and losses with it.
+/// Blocks of 8, 4 and 12 heads: each of four positions of the axis stands for 2, 1 and 3 of them.
+/// No ReLU is among the activations: where rounding moves a sum across its kink a gradient jumps,
+/// and losses with it.
 inline const std::string uneven_blocks =
-    "[[model.layer]]\nheads = 8\nkey_heads = 2\nfeed_forward = 96\nactivation = \"silu\"\nwindow = 5\n"
+    "[[model.layer]]\nheads = 8\nkey_heads = 2\nfeed_forward = 96\nactivation = \"silu\"\nwindow = "
+    "5\n"
     "query_bias = true\nhead_norms = true\nrotary_theta = 1e4\n"
     "[[model.layer]]\nheads = 4\nkey_heads = 4\nfeed_forward = 72\ngated = true\nparallel = true\n"
     "output_bias = true\nfeed_forward_bias = true\n"
-    "[[model.layer]]\nheads = 12\nkey_heads = 4\nhead_size = 6\nfeed_forward = 120\nactivation = \"gelu\"\n"
+    "[[model.layer]]\nheads = 12\nkey_heads = 4\nhead_size = 6\nfeed_forward = 120\nactivation = "
+    "\"gelu\"\n"
     "rotary_theta = 1e4\nrotary_share = 0.7\n";
 
 /// Blocks whose experts take no more than an even share of a sample's rows, or a little more.
 inline const std::string full_experts =
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nrotary_theta = 1e4\n"
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = "
+    "true\nrotary_theta = 1e4\n"
     "experts = 4\nexpert_capacity = 1.0\n"
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nrotary_theta = 1e4\n"
-    "experts = 4\nexperts_per_token = 3\nexperts_sum_to_one = false\nexpert_capacity = 1.1\nshared_expert = 24\n"
-    "[[model.layer]]\nrepeat = 2\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = 4\nexperts_every = 2\n"
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = "
+    "true\nrotary_theta = 1e4\n"
+    "experts = 4\nexperts_per_token = 3\nexperts_sum_to_one = false\nexpert_capacity = "
+    "1.1\nshared_expert = 24\n"
+    "[[model.layer]]\nrepeat = 2\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = "
+    "4\nexperts_every = 2\n"
     "shared_expert = 16\n";
 
 /// Blocks with experts that take all rows, and one more for all of them, gated and not.
 inline const std::string shared_experts =
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nexperts = 4\nshared_expert = "
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"silu\"\ngated = true\nexperts = "
+    "4\nshared_expert = "
     "24\n"
-    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = 4\nshared_expert = 16\n";
+    "[[model.layer]]\nheads = 4\nfeed_forward = 32\nactivation = \"gelu\"\nexperts = "
+    "4\nshared_expert = 16\n";
 
 /// A generator of images whose layers differ in rows and columns.
 inline const std::string drawing = R"(
@@ -69,8 +78,9 @@ kind = "pixels"
 channels = 2
 )";
 
-/// Blocks of 16, 32 and 48 channels between the convolutions that a group divides: positions of the axis stand for 1, 2
-/// and 3 of them. The first ones are narrower, and every member computes them whole.
+/// Blocks of 16, 32 and 48 channels between the convolutions that a group divides: positions of the
+/// axis stand for 1, 2 and 3 of them. The first ones are narrower, and every member computes them
+/// whole.
 inline const std::string wide_blocks = R"(
 [[model.layer]]
 kind = "images"

@@ -37,10 +37,10 @@ Plan sliced(Plan plan, const std::vector<Interval>& slices) {
 }
 
 void check_reference(const Reference& reference, const Plan& plan) {
-  INFO(plan.shape() << " " << plan.schedule.name << " zero " << plan.stages[0].zero_stage << " recompute "
-                    << to_string(plan.stages[0].recompute));
-  const Curve curve =
-      train_reference(MPI_COMM_WORLD, reference, plan, static_cast<int>(reference.config.training.steps));
+  INFO(plan.shape() << " " << plan.schedule.name << " zero " << plan.stages[0].zero_stage
+                    << " recompute " << to_string(plan.stages[0].recompute));
+  const Curve curve = train_reference(MPI_COMM_WORLD, reference, plan,
+                                      static_cast<int>(reference.config.training.steps));
   check_curve(curve, reference);
 }
 
@@ -49,7 +49,8 @@ void check_reference(const Reference& reference, const Plan& plan) {
 TEST_CASE("ZeRO meets the reference runs on two ranks", "[np2]") {
   for (const char* run : {"untied", "tied", "untied_sgd", "untied_sched"}) {
     const Reference reference(run);
-    for (const int stage : {1, 2, 3}) check_reference(reference, with(reference.plan(1, 2, 1, 4, "1f1b"), stage));
+    for (const int stage : {1, 2, 3})
+      check_reference(reference, with(reference.plan(1, 2, 1, 4, "1f1b"), stage));
   }
 }
 
@@ -57,8 +58,10 @@ TEST_CASE("ZeRO in unequal slices meets the reference runs on two ranks", "[np2]
   for (const char* run : {"untied", "tied", "untied_sgd"}) {
     const Reference reference(run);
     for (const int stage : {1, 2, 3}) {
-      check_reference(reference, sliced(with(reference.plan(1, 2, 1, 4, "1f1b"), stage), {{0, 3}, {3, 4}}));
-      check_reference(reference, sliced(with(reference.plan(1, 2, 1, 4, "1f1b"), stage), {{0, 1}, {1, 1000}}));
+      check_reference(reference,
+                      sliced(with(reference.plan(1, 2, 1, 4, "1f1b"), stage), {{0, 3}, {3, 4}}));
+      check_reference(reference,
+                      sliced(with(reference.plan(1, 2, 1, 4, "1f1b"), stage), {{0, 1}, {1, 1000}}));
     }
   }
 }
@@ -69,7 +72,9 @@ TEST_CASE("ZeRO in unequal slices meets the reference runs on eight ranks", "[np
     const std::vector<Interval> four = {{0, 5}, {5, 6}, {6, 8}, {8, 11}};
     for (const int stage : {1, 2, 3}) {
       check_reference(reference, sliced(with(reference.plan(2, 4, 1, 4, "1f1b"), stage), four));
-      check_reference(reference, sliced(with(reference.plan(1, 4, 2, 4, "gpipe"), stage, Recompute::full), four));
+      check_reference(
+          reference,
+          sliced(with(reference.plan(1, 4, 2, 4, "gpipe"), stage, Recompute::full), four));
       check_reference(reference, sliced(with(reference.plan(2, 4, 1, 4, "zb-v", 2), stage), four));
     }
   }
@@ -86,13 +91,17 @@ TEST_CASE("ZeRO meets the reference runs on eight ranks", "[np8]") {
   }
 }
 
-TEST_CASE("ZeRO and recomputation meet the reference runs under schedules with several chunks and split backwards",
-          "[np4]") {
+TEST_CASE(
+    "ZeRO and recomputation meet the reference runs under schedules with several chunks and split "
+    "backwards",
+    "[np4]") {
   const Reference reference("tied");
   for (const int stage : {1, 2, 3}) {
     check_reference(reference, with(reference.plan(2, 2, 1, 2, "zb-v", 2), stage));
-    check_reference(reference, with(reference.plan(1, 4, 1, 4, "zeropp", 3), stage, Recompute::full));
-    check_reference(reference, with(reference.plan(2, 2, 1, 2, "interleaved-1f1b", 2), stage, Recompute::selective));
+    check_reference(reference,
+                    with(reference.plan(1, 4, 1, 4, "zeropp", 3), stage, Recompute::full));
+    check_reference(reference, with(reference.plan(2, 2, 1, 2, "interleaved-1f1b", 2), stage,
+                                    Recompute::selective));
   }
 }
 
@@ -101,7 +110,9 @@ TEST_CASE("ZeRO within two nodes meets the reference runs", "[np8]") {
     const Reference reference(run);
     for (const int stage : {1, 2, 3}) {
       check_reference(reference, grouped(with(reference.plan(2, 4, 1, 4, "1f1b"), stage), {2, 2}));
-      check_reference(reference, grouped(with(reference.plan(2, 4, 1, 4, "gpipe"), stage, Recompute::full), {1, 3}));
+      check_reference(
+          reference,
+          grouped(with(reference.plan(2, 4, 1, 4, "gpipe"), stage, Recompute::full), {1, 3}));
     }
     check_reference(reference, grouped(with(reference.plan(1, 4, 2, 4, "1f1b"), 2), {3, 1}));
     check_reference(reference, grouped(with(reference.plan(1, 8, 1, 8, "1f1b"), 3), {2, 3, 3}));
@@ -111,27 +122,34 @@ TEST_CASE("ZeRO within two nodes meets the reference runs", "[np8]") {
 TEST_CASE("ZeRO within nodes of several chunks and without clipping", "[np4]") {
   Reference reference("tied");
   for (const int stage : {1, 2, 3}) {
-    check_reference(reference, grouped(with(reference.plan(1, 4, 1, 4, "zeropp", 3), stage, Recompute::full), {2, 2}));
-    check_reference(reference, grouped(with(reference.plan(1, 4, 1, 4, "zb-h2"), stage), {1, 1, 2}));
+    check_reference(
+        reference,
+        grouped(with(reference.plan(1, 4, 1, 4, "zeropp", 3), stage, Recompute::full), {2, 2}));
+    check_reference(reference,
+                    grouped(with(reference.plan(1, 4, 1, 4, "zb-h2"), stage), {1, 1, 2}));
   }
   reference.config.optimizer.gradient_clip = 0.0;
   const Plan plan = reference.plan(1, 4, 1, 4, "1f1b");
   const Curve whole = train_reference(MPI_COMM_WORLD, reference, plan, 10);
   for (const int stage : {1, 2, 3}) {
-    const Curve divided = train_reference(MPI_COMM_WORLD, reference, grouped(with(plan, stage), {2, 2}), 10);
+    const Curve divided =
+        train_reference(MPI_COMM_WORLD, reference, grouped(with(plan, stage), {2, 2}), 10);
     CHECK(largest_difference(divided.losses, whole.losses) <= 5e-6);
   }
 }
 
-TEST_CASE("every schedule with each recomputation and ZeRO stage meets the reference runs", "[np8][long]") {
+TEST_CASE("every schedule with each recomputation and ZeRO stage meets the reference runs",
+          "[np8][long]") {
   for (const char* run : {"untied", "tied"}) {
     const Reference reference(run);
     for (const Kind& kind : kinds) {
       for (const int chunks : kind.chunks) {
         for (const Recompute recompute : {Recompute::none, Recompute::selective, Recompute::full}) {
           for (const int stage : {0, 1, 2, 3}) {
-            check_reference(reference, with(reference.plan(2, 4, 1, 4, kind.schedule, chunks), stage, recompute));
-            check_reference(reference, with(reference.plan(2, 2, 2, 2, kind.schedule, chunks), stage, recompute));
+            check_reference(reference, with(reference.plan(2, 4, 1, 4, kind.schedule, chunks),
+                                            stage, recompute));
+            check_reference(reference, with(reference.plan(2, 2, 2, 2, kind.schedule, chunks),
+                                            stage, recompute));
           }
         }
       }
@@ -166,24 +184,29 @@ TEST_CASE("what is left after an iteration is the model state of the cost model"
   for (const int stage : {0, 1, 2, 3}) {
     INFO("stage " << stage);
     const Plan plan = with(reference.plan(1, 4, 1, 4, "1f1b"), stage);
-    const double left = static_cast<double>(train_reference(MPI_COMM_WORLD, reference, plan, 2).resting_bytes);
-    const double state = bytes_per_parameter(profile.bytes_per_parameter, plan.stages[0]) * model.num_parameters();
+    const double left =
+        static_cast<double>(train_reference(MPI_COMM_WORLD, reference, plan, 2).resting_bytes);
+    const double state =
+        bytes_per_parameter(profile.bytes_per_parameter, plan.stages[0]) * model.num_parameters();
     // The arena rounds blocks up, by less than a sixteenth.
     CHECK(left >= state);
     CHECK(left <= state * (1.0 + 1.0 / 16.0) + 4096.0);
     if (stage == 0) continue;
     const Plan unequal = sliced(plan, {{0, 3}, {3, 6}, {6, 7}, {7, 8}});
     const int replica = rank_in(MPI_COMM_WORLD);
-    const double own =
-        bytes_per_parameter(profile.bytes_per_parameter, plan.stages[0], unequal.stages[0].slices_of(replica)) *
-        model.num_parameters();
-    const double resting = static_cast<double>(train_reference(MPI_COMM_WORLD, reference, unequal, 2).resting_bytes);
+    const double own = bytes_per_parameter(profile.bytes_per_parameter, plan.stages[0],
+                                           unequal.stages[0].slices_of(replica)) *
+                       model.num_parameters();
+    const double resting =
+        static_cast<double>(train_reference(MPI_COMM_WORLD, reference, unequal, 2).resting_bytes);
     CHECK((own > state) == (replica < 2));
     CHECK(resting >= 0.999 * own);  // slices end on cache lines
     CHECK(resting <= own * (1.0 + 1.0 / 16.0) + 4096.0);
     const Plan in_nodes = grouped(plan, {2, 2});
-    const double held = static_cast<double>(train_reference(MPI_COMM_WORLD, reference, in_nodes, 2).resting_bytes);
-    const double half = bytes_per_parameter(profile.bytes_per_parameter, in_nodes.stages[0]) * model.num_parameters();
+    const double held =
+        static_cast<double>(train_reference(MPI_COMM_WORLD, reference, in_nodes, 2).resting_bytes);
+    const double half = bytes_per_parameter(profile.bytes_per_parameter, in_nodes.stages[0]) *
+                        model.num_parameters();
     CHECK(half > state);
     CHECK(held >= half);
     CHECK(held <= half * (1.0 + 1.0 / 16.0) + 4096.0);

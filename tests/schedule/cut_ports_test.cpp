@@ -22,7 +22,8 @@ PipelineShape line(int ranks, int micro_batches, const Cut& cut) {
 }
 
 /// Starts of a rank's tasks of one kind.
-std::vector<double> starts_of(const Replay& replayed, const std::vector<TaskOrder>& orders, int rank, TaskKind kind) {
+std::vector<double> starts_of(const Replay& replayed, const std::vector<TaskOrder>& orders,
+                              int rank, TaskKind kind) {
   std::vector<double> starts;
   for (std::size_t i = 0; i < orders[rank].size(); ++i) {
     if (orders[rank][i].kind == kind) starts.push_back(replayed.starts[rank][i]);
@@ -45,8 +46,9 @@ PipelineShape random_shape(std::mt19937& random) {
     const double there = seconds();
     const double back = seconds();
     const double latency = seconds();
-    shape.cuts.push_back(
-        {{there + latency, there}, {back + latency, back}, random() % 2 == 0 ? Cut::Port::own : Cut::Port::uplink});
+    shape.cuts.push_back({{there + latency, there},
+                          {back + latency, back},
+                          random() % 2 == 0 ? Cut::Port::own : Cut::Port::uplink});
   }
   for (int r = 0; r < shape.ranks; ++r) {
     shape.most_stored.push_back(shape.chunks_per_rank + static_cast<int>(random() % 8));
@@ -63,11 +65,13 @@ TEST_CASE("transfers between two ranks go one after another in each direction", 
   const Replay replayed = *replay(shape, orders);
   CHECK(starts_of(replayed, orders, 1, TaskKind::forward) == std::vector<double>{4.0, 6.0, 8.0});
   // Backwards, which take 2 s, leave at 11, 13 and 15.
-  CHECK(starts_of(replayed, orders, 0, TaskKind::backward) == std::vector<double>{14.0, 16.0, 18.0});
+  CHECK(starts_of(replayed, orders, 0, TaskKind::backward) ==
+        std::vector<double>{14.0, 16.0, 18.0});
   CHECK(replayed.makespan == 20.0);
 }
 
-TEST_CASE("between nodes all that a rank sends, and all that it receives, shares its uplink", "[cut-ports]") {
+TEST_CASE("between nodes all that a rank sends, and all that it receives, shares its uplink",
+          "[cut-ports]") {
   for (const Cut::Port port : {Cut::Port::own, Cut::Port::uplink}) {
     const double waits = port == Cut::Port::uplink ? 1.0 : 0.0;
     const PipelineShape shape = line(3, 1, {{3.0, 2.0}, {5.0, 2.0}, port});
@@ -85,7 +89,8 @@ TEST_CASE("between nodes all that a rank sends, and all that it receives, shares
   CHECK(replay(shape, gpipe_orders(shape))->makespan == 3 * 3.0 + 4 * 2.0);
 }
 
-TEST_CASE("all-reduces follow the last W of their chunk, one after another on a rank", "[cut-ports]") {
+TEST_CASE("all-reduces follow the last W of their chunk, one after another on a rank",
+          "[cut-ports]") {
   PipelineShape shape = line(2, 2, 0.0);
   shape.reduce_seconds = {5.0, 1.0};
   CHECK(replay(shape, gpipe_orders(shape))->makespan == 3.0 * 3 + 5.0);
@@ -97,11 +102,13 @@ TEST_CASE("all-reduces follow the last W of their chunk, one after another on a 
   CHECK(replay(chunked, breadth_first_orders(chunked))->makespan == 4.0 + 4.0 + 1.0);
 }
 
-TEST_CASE("list scheduling knows what replay finds, and no order is below the bound", "[cut-ports]") {
+TEST_CASE("list scheduling knows what replay finds, and no order is below the bound",
+          "[cut-ports]") {
   std::mt19937 random(5);
   for (int n = 0; n < 200; ++n) {
     const PipelineShape shape = random_shape(random);
-    INFO("n " << n << " p " << shape.ranks << " V " << shape.chunks_per_rank << " m " << shape.micro_batches);
+    INFO("n " << n << " p " << shape.ranks << " V " << shape.chunks_per_rank << " m "
+              << shape.micro_batches);
     const ListResult listed = list_schedule(shape, {1, 0.5, 0.0, ListPolicy::Chunks::deepest, {}});
     CHECK(replay(shape, listed.orders)->makespan == listed.makespan);
     CHECK(makespan_bound(shape) <= listed.makespan);

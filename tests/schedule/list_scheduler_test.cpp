@@ -12,7 +12,9 @@ class Draws {
  public:
   explicit Draws(unsigned seed) : random_(seed) {}
   int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_); }
-  double between(double low, double high) { return std::uniform_real_distribution<double>(low, high)(random_); }
+  double between(double low, double high) {
+    return std::uniform_real_distribution<double>(low, high)(random_);
+  }
 
   PipelineShape shape() {
     PipelineShape made;
@@ -25,15 +27,18 @@ class Draws {
     }
     for (int c = 0; c + 1 < made.num_chunks(); ++c) {
       const double busy = between(0.0, 0.3);
-      made.cuts.push_back(
-          Cut({busy + between(0.0, 0.2), busy}, {busy, busy}, pick(0, 1) == 0 ? Cut::Port::own : Cut::Port::uplink));
+      made.cuts.push_back(Cut({busy + between(0.0, 0.2), busy}, {busy, busy},
+                              pick(0, 1) == 0 ? Cut::Port::own : Cut::Port::uplink));
     }
     if (pick(0, 1) == 0) {
-      for (int r = 0; r < made.ranks; ++r) made.most_stored.push_back(made.chunks_per_rank * pick(1, 4));
+      for (int r = 0; r < made.ranks; ++r)
+        made.most_stored.push_back(made.chunks_per_rank * pick(1, 4));
     }
     if (pick(0, 1) == 0) {
-      made.stored.assign(static_cast<std::size_t>(made.num_chunks()), {1.0, between(0.0, 2.0), 0.5, 1.0, 0.0});
-      for (int r = 0; r < made.ranks; ++r) made.room.push_back(least_room(made.stored_of(r)) + between(0.0, 8.0));
+      made.stored.assign(static_cast<std::size_t>(made.num_chunks()),
+                         {1.0, between(0.0, 2.0), 0.5, 1.0, 0.0});
+      for (int r = 0; r < made.ranks; ++r)
+        made.room.push_back(least_room(made.stored_of(r)) + between(0.0, 8.0));
     }
     return made;
   }
@@ -51,7 +56,8 @@ class Draws {
     ListChoices made(static_cast<std::size_t>(shape.ranks));
     for (std::vector<unsigned char>& of_rank : made) {
       of_rank.resize(static_cast<std::size_t>(3 * shape.micro_batches * shape.chunks_per_rank));
-      for (unsigned char& choice : of_rank) choice = static_cast<unsigned char>(pick(0, 9) > 7 ? pick(1, 2) : 0);
+      for (unsigned char& choice : of_rank)
+        choice = static_cast<unsigned char>(pick(0, 9) > 7 ? pick(1, 2) : 0);
     }
     return made;
   }

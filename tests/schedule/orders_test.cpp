@@ -23,8 +23,9 @@ PipelineShape shape_of(int ranks, int chunks, int micro_batches) {
   return shape;
 }
 
-/// A twin of `replay` that knows nothing of ranks waiting: ends grow from 0 until every task ends where its
-/// predecessors, on its rank and elsewhere, let it. Returns the makespan, or -1 where the ends never settle.
+/// A twin of `replay` that knows nothing of ranks waiting: ends grow from 0 until every task ends
+/// where its predecessors, on its rank and elsewhere, let it. Returns the makespan, or -1 where the
+/// ends never settle.
 double plain_makespan(const PipelineShape& shape, const std::vector<TaskOrder>& orders) {
   std::map<std::tuple<bool, int, int>, double> ends;  // forward?, chunk, micro-batch
   double makespan = 0.0;
@@ -39,7 +40,8 @@ double plain_makespan(const PipelineShape& shape, const std::vector<TaskOrder>& 
         const int c = task.chunk.value;
         const int i = task.micro_batch.value;
         const bool forward = task.kind == TaskKind::forward;
-        if (forward && c > 0) now = std::max(now, ends[{true, c - 1, i}] + shape.cut_after(c - 1).forward.seconds);
+        if (forward && c > 0)
+          now = std::max(now, ends[{true, c - 1, i}] + shape.cut_after(c - 1).forward.seconds);
         if (!forward) now = std::max(now, ends[{true, c, i}]);
         if (task.kind == TaskKind::backward_weight) now = std::max(now, ends[{false, c, i}]);
         if (!forward && task.kind != TaskKind::backward_weight && c + 1 < shape.num_chunks()) {
@@ -87,13 +89,15 @@ double makespan_of(const std::string& schedule, const PipelineShape& shape) {
   return result->makespan;
 }
 
-/// The name of the schedule that a record is held against; "" for those that only the replay is held to.
+/// The name of the schedule that a record is held against; "" for those that only the replay is
+/// held to.
 std::string generator_of(const ScheduleRecord& record) {
-  static const std::map<std::string, std::string> names = {{"gpipe", "gpipe"},
-                                                           {"1f1b", "1f1b"},
-                                                           {"dapple_PB", "dapple-b"},
-                                                           {"interleaved_1f1b_megatron", "interleaved-1f1b"},
-                                                           {"looped_bfs", "breadth-first"}};
+  static const std::map<std::string, std::string> names = {
+      {"gpipe", "gpipe"},
+      {"1f1b", "1f1b"},
+      {"dapple_PB", "dapple-b"},
+      {"interleaved_1f1b_megatron", "interleaved-1f1b"},
+      {"looped_bfs", "breadth-first"}};
   const auto found = names.find(record.schedule);
   return found == names.end() ? "" : found->second;
 }
@@ -109,7 +113,8 @@ TEST_CASE("replay reproduces the makespan and peaks of every record", "[records]
     REQUIRE(result);
     CHECK(result->makespan == record.makespan);
     CHECK(plain_makespan(record.shape, record.orders) == record.makespan);
-    for (std::size_t r = 0; r < record.orders.size(); ++r) CHECK(peak_stored(record.orders[r]) == record.peaks[r]);
+    for (std::size_t r = 0; r < record.orders.size(); ++r)
+      CHECK(peak_stored(record.orders[r]) == record.peaks[r]);
   }
 }
 
@@ -143,7 +148,8 @@ TEST_CASE("GPipe, 1F1B and policy B take (m + p - 1)(f + b + w)", "[orders]") {
   }
 }
 
-TEST_CASE("interleaved and breadth-first take (m + (p - 1) / V)(f + b + w) where p divides m", "[orders]") {
+TEST_CASE("interleaved and breadth-first take (m + (p - 1) / V)(f + b + w) where p divides m",
+          "[orders]") {
   for (int p = 1; p <= 8; ++p) {
     for (int m = p; m <= 64; m += p) {
       for (int chunks = 1; chunks <= 4; ++chunks) {
@@ -191,7 +197,8 @@ TEST_CASE("warm-up stays within the memory", "[orders]") {
 
 TEST_CASE("orders that wait for each other have no replay", "[orders]") {
   const PipelineShape shape = shape_of(2, 1, 2);
-  const std::vector<TaskOrder> orders = {parse_order("F0 BW0 F1 BW1", 0), parse_order("F0 F1 BW0 BW1", 1)};
+  const std::vector<TaskOrder> orders = {parse_order("F0 BW0 F1 BW1", 0),
+                                         parse_order("F0 F1 BW0 BW1", 1)};
   CHECK_FALSE(replay(shape, orders).has_value());
   CHECK(plain_makespan(shape, orders) == -1.0);
 }
@@ -204,10 +211,12 @@ TEST_CASE("shapes that contradict themselves are refused", "[orders]") {
   CHECK_THROWS_WITH(orders_of("1f1b", shape), Catch::Contains("unit -1"));
   shape = shape_of(2, 1, 4);
   shape.seconds.pop_back();
-  CHECK_THROWS_WITH(orders_of("1f1b", shape), Catch::Contains("1 task times for a pipeline that has 2"));
+  CHECK_THROWS_WITH(orders_of("1f1b", shape),
+                    Catch::Contains("1 task times for a pipeline that has 2"));
   shape = shape_of(2, 1, 4);
   shape.cuts = {-1.0};
   CHECK_THROWS_WITH(orders_of("1f1b", shape), Catch::Contains("negative"));
-  CHECK_THROWS_WITH(orders_of("2f2b", shape_of(2, 1, 4)), Catch::Contains("no task orders for \"2f2b\""));
+  CHECK_THROWS_WITH(orders_of("2f2b", shape_of(2, 1, 4)),
+                    Catch::Contains("no task orders for \"2f2b\""));
   CHECK_THROWS_WITH(orders_of("1f1b", shape_of(2, 2, 4)), Catch::Contains("one chunk per rank"));
 }

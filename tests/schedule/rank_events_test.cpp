@@ -17,7 +17,8 @@ TEST_CASE("events of ranks come earliest first, of equal ones the lowest rank", 
     for (int step = 0; step < 5000; ++step) {
       REQUIRE(events.any_left() == !expected.empty());
       if (expected.empty() || random() % 5 < 3) {
-        const RankEvents::Event event = {static_cast<double>(random() % 20), static_cast<int>(random() % 6), step};
+        const RankEvents::Event event = {static_cast<double>(random() % 20),
+                                         static_cast<int>(random() % 6), step};
         events.push(event);
         expected.insert(event);
       } else {

@@ -32,8 +32,10 @@ inline Task parse_task(const std::string& text, int rank) {
               : kind == "B" ? TaskKind::backward_input
               : kind == "W" ? TaskKind::backward_weight
                             : TaskKind::backward;
-  task.chunk = ChunkId(dot == std::string::npos ? rank : std::stoi(text.substr(digits, dot - digits)));
-  task.micro_batch = MicroBatchId(std::stoi(text.substr(dot == std::string::npos ? digits : dot + 1)));
+  task.chunk =
+      ChunkId(dot == std::string::npos ? rank : std::stoi(text.substr(digits, dot - digits)));
+  task.micro_batch =
+      MicroBatchId(std::stoi(text.substr(dot == std::string::npos ? digits : dot + 1)));
   return task;
 }
 
@@ -46,7 +48,8 @@ inline TaskOrder parse_order(const std::string& text, int rank) {
 
 /// A cost of a record: one for all chunks, or one each.
 inline double cost_of(const nlohmann::json& cost, int chunk) {
-  return cost.is_array() ? cost.at(static_cast<std::size_t>(chunk)).get<double>() : cost.get<double>();
+  return cost.is_array() ? cost.at(static_cast<std::size_t>(chunk)).get<double>()
+                         : cost.get<double>();
 }
 
 inline ScheduleRecord record_of(const nlohmann::json& json) {
@@ -54,7 +57,8 @@ inline ScheduleRecord record_of(const nlohmann::json& json) {
   record.schedule = json.at("schedule").get<std::string>();
   record.makespan = json.at("replay_makespan").get<double>();
   record.peaks = json.at("peak_inflight_until_W").get<std::vector<int>>();
-  if (json.contains("mem_limit_in_full_activations") && json.at("mem_limit_in_full_activations").is_number()) {
+  if (json.contains("mem_limit_in_full_activations") &&
+      json.at("mem_limit_in_full_activations").is_number()) {
     record.limit = json.at("mem_limit_in_full_activations").get<int>();
   }
   PipelineShape& shape = record.shape;
@@ -63,16 +67,17 @@ inline ScheduleRecord record_of(const nlohmann::json& json) {
   shape.micro_batches = json.at("m").get<int>();
   if (record.schedule == "zbv_auto") shape.placement = ChunkPlacement::v_shape;
   for (int c = 0; c < shape.num_chunks(); ++c) {
-    shape.seconds.push_back(
-        {cost_of(json.at("cost_f"), c), cost_of(json.at("cost_b"), c), cost_of(json.at("cost_w"), c)});
+    shape.seconds.push_back({cost_of(json.at("cost_f"), c), cost_of(json.at("cost_b"), c),
+                             cost_of(json.at("cost_w"), c)});
   }
   shape.cuts.assign(shape.seconds.size() - 1, json.at("comm").get<double>());
   for (int r = 0; r < shape.ranks; ++r) {
-    record.orders.push_back(parse_order(json.at("order").at(static_cast<std::size_t>(r)).get<std::string>(), r));
+    record.orders.push_back(
+        parse_order(json.at("order").at(static_cast<std::size_t>(r)).get<std::string>(), r));
   }
-  record.name = record.schedule + " p" + std::to_string(shape.ranks) + " v" + std::to_string(shape.chunks_per_rank) +
-                " m" + std::to_string(shape.micro_batches) + " " + json.at("cost").get<std::string>() + " limit " +
-                std::to_string(record.limit);
+  record.name = record.schedule + " p" + std::to_string(shape.ranks) + " v" +
+                std::to_string(shape.chunks_per_rank) + " m" + std::to_string(shape.micro_batches) +
+                " " + json.at("cost").get<std::string>() + " limit " + std::to_string(record.limit);
   return record;
 }
 

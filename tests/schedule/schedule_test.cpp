@@ -16,7 +16,8 @@ namespace {
 std::string text(const TaskOrder& order) {
   std::string result;
   for (const Task& task : order) {
-    result += (task.kind == TaskKind::forward ? "F" : "B") + std::to_string(task.micro_batch.value) + " ";
+    result +=
+        (task.kind == TaskKind::forward ? "F" : "B") + std::to_string(task.micro_batch.value) + " ";
   }
   return result;
 }
@@ -36,7 +37,8 @@ std::map<std::int64_t, Interval> received_samples(const Program& program, Payloa
   std::map<std::int64_t, Interval> result;
   for (const Instruction& i : program.instructions) {
     const bool is_first = payload == Payload::tied_gradient || i.micro_batch.value == 0;
-    if (i.op == Op::wait_receive && i.payload == payload && is_first) result[i.peer.value] = i.interval;
+    if (i.op == Op::wait_receive && i.payload == payload && is_first)
+      result[i.peer.value] = i.interval;
   }
   return result;
 }
@@ -62,7 +64,8 @@ TEST_CASE("an order holds as many micro-batches as the memory model counts") {
     for (const std::int64_t micro_batches : {1, 2, 3, 8}) {
       const Plan plan = uniform_plan(even_division(8, 4), 1, 1, micro_batches, 1, name);
       const auto orders = task_orders(plan);
-      for (int s = 0; s < 4; ++s) CHECK(peak_stored(orders[s]) == micro_batches_in_flight(plan, StageId(s)));
+      for (int s = 0; s < 4; ++s)
+        CHECK(peak_stored(orders[s]) == micro_batches_in_flight(plan, StageId(s)));
     }
   }
 }
@@ -75,7 +78,8 @@ TEST_CASE("interleaved and breadth-first hold as many micro-batches as the memor
         plan.schedule.virtual_stages = chunks;
         for (int s = 0; s < 4; ++s) {
           plan.stages[s].layers.clear();
-          for (int v = 0; v < chunks; ++v) plan.stages[s].layers.push_back({4 * v + s, 4 * v + s + 1});
+          for (int v = 0; v < chunks; ++v)
+            plan.stages[s].layers.push_back({4 * v + s, 4 * v + s + 1});
         }
         const auto orders = task_orders(plan);
         for (int s = 0; s < 4; ++s) {
@@ -113,10 +117,12 @@ TEST_CASE("between stages of different replica counts the sample intervals are i
   plan.stages[1].samples = {{0, 2}, {2, 6}};
   const Programs programs = compile_training(plan, task_orders(plan), {});
   CHECK(find_violation(plan, programs).empty());
-  CHECK(received_samples(programs[3], Payload::activation) == std::map<std::int64_t, Interval>{{0, {0, 2}}});
+  CHECK(received_samples(programs[3], Payload::activation) ==
+        std::map<std::int64_t, Interval>{{0, {0, 2}}});
   CHECK(received_samples(programs[4], Payload::activation) ==
         std::map<std::int64_t, Interval>{{0, {2, 3}}, {1, {3, 5}}, {2, {5, 6}}});
-  CHECK(received_samples(programs[0], Payload::gradient) == std::map<std::int64_t, Interval>{{3, {0, 2}}, {4, {2, 3}}});
+  CHECK(received_samples(programs[0], Payload::gradient) ==
+        std::map<std::int64_t, Interval>{{3, {0, 2}}, {4, {2, 3}}});
 }
 
 TEST_CASE("every uniform grid compiles to programs that pass the checker") {
@@ -126,8 +132,10 @@ TEST_CASE("every uniform grid compiles to programs that pass the checker") {
       for (const int tensor : {1, 2, 3}) {
         for (const char* schedule : {"gpipe", "1f1b"}) {
           const Plan plan = uniform_plan(even_division(6, pipeline), data, tensor, 8, 4, schedule);
-          for (const std::vector<Tie>& ties : {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
-            CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {ties}), ties).empty());
+          for (const std::vector<Tie>& ties :
+               {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
+            CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {ties}), ties)
+                      .empty());
             CHECK(find_violation(plan, compile_evaluation(plan)).empty());
             ++checked;
           }
@@ -152,10 +160,12 @@ TEST_CASE("every schedule with chunks compiles to programs that pass the checker
       for (const int data : {1, 2}) {
         const int chunks = pipeline * choice.virtual_stages;
         const Plan plan = uniform_plan(even_division(9, chunks), data, 2, 10, 2, choice);
-        for (const std::vector<Tie>& ties : {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
-          INFO(choice.name << " V " << choice.virtual_stages << " pp " << pipeline << " dp " << data << " ties "
-                           << ties.size());
-          CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {ties}), ties).empty());
+        for (const std::vector<Tie>& ties :
+             {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
+          INFO(choice.name << " V " << choice.virtual_stages << " pp " << pipeline << " dp " << data
+                           << " ties " << ties.size());
+          CHECK(find_violation(plan, compile_training(plan, task_orders(plan), {ties}), ties)
+                    .empty());
           CHECK(find_violation(plan, compile_evaluation(plan)).empty());
         }
       }
@@ -164,7 +174,8 @@ TEST_CASE("every schedule with chunks compiles to programs that pass the checker
 }
 
 TEST_CASE("gradients of a chunk are reduced right after its last W") {
-  const Plan plan = uniform_plan(even_division(4, 4), 1, 1, 4, 1, ScheduleChoice{"breadth-first", 2, 0});
+  const Plan plan =
+      uniform_plan(even_division(4, 4), 1, 1, 4, 1, ScheduleChoice{"breadth-first", 2, 0});
   const Programs programs = compile_training(plan, task_orders(plan), {});
   std::string text;
   for (const Instruction& i : programs[1].instructions) {
@@ -176,8 +187,11 @@ TEST_CASE("gradients of a chunk are reduced right after its last W") {
 }
 
 TEST_CASE("a shared embedding of two chunks on one stage is reduced after the last W of both") {
-  const Plan plan = uniform_plan(even_division(4, 2), 1, 1, 1, 1, ScheduleChoice{"interleaved-1f1b", 2, 0});
-  const auto task = [](TaskKind kind, int chunk) { return Task{kind, ChunkId(chunk), MicroBatchId(0)}; };
+  const Plan plan =
+      uniform_plan(even_division(4, 2), 1, 1, 1, 1, ScheduleChoice{"interleaved-1f1b", 2, 0});
+  const auto task = [](TaskKind kind, int chunk) {
+    return Task{kind, ChunkId(chunk), MicroBatchId(0)};
+  };
   const TaskOrder order = {task(TaskKind::forward, 0),         task(TaskKind::forward, 1),
                            task(TaskKind::backward_input, 1),  task(TaskKind::backward_input, 0),
                            task(TaskKind::backward_weight, 0), task(TaskKind::backward_weight, 1)};
@@ -194,17 +208,21 @@ TEST_CASE("a shared embedding of two chunks on one stage is reduced after the la
   };
   CHECK(end_of(token_tie(plan, 50)) ==
         "W0.0, W1.0, all-reduce gradients of chunk 1, all-reduce gradients of chunk 0, ");
-  CHECK(end_of({}) == "W0.0, all-reduce gradients of chunk 0, W1.0, all-reduce gradients of chunk 1, ");
+  CHECK(end_of({}) ==
+        "W0.0, all-reduce gradients of chunk 0, W1.0, all-reduce gradients of chunk 1, ");
 }
 
 TEST_CASE("tied gradients are exchanged shard by shard") {
   const Plan plan = uniform_plan(even_division(4, 2), 2, 2, 8, 4, "1f1b");
   const Programs programs = compile_training(plan, task_orders(plan), {token_tie(plan, 10)});
-  const auto tied = received_samples(programs[3], Payload::tied_gradient);  // stage 0, replica 1, shard 1
+  const auto tied = received_samples(programs[3], Payload::tied_gradient);  // stage 0, replica 1,
+                                                                            // shard 1
   CHECK(tied == std::map<std::int64_t, Interval>{{7, {5, 10}}});
 }
 
-TEST_CASE("a tied embedding whose ends are divided differently on the same devices crosses between them") {
+TEST_CASE(
+    "a tied embedding whose ends are divided differently on the same devices crosses between "
+    "them") {
   // Replicas with the whole embedding, whose output layer holds two of eight rows each.
   Plan plan = uniform_plan({{0, 4}}, 4, 1, 8, 4, "1f1b");
   plan.stages[0].blocks = {{{3, 4}, 1, 4, TensorPattern::megatron, {{0, 4}}, {}}};
@@ -216,29 +234,36 @@ TEST_CASE("a tied embedding whose ends are divided differently on the same devic
     if (i.payload == Payload::tied_gradient || i.op == Op::reduce_tied) text += to_string(i) + ", ";
   }
   // To the first end all rows, of its own two a copy; to the last one what it has anyway.
-  CHECK(text ==
-        "post receive tied gradient 0.1 [0, 2) from device 0, post receive tied gradient 0.1 [4, 6) from device 2, "
-        "post receive tied gradient 0.1 [6, 8) from device 3, hand over tied gradient 1.0, "
-        "send tied gradient 0.1 [2, 4) to device 0, hand over tied gradient 0.1, "
-        "send tied gradient 0.1 [2, 4) to device 2, send tied gradient 0.1 [2, 4) to device 3, "
-        "wait for tied gradient 0.1 [0, 2) from device 0, wait for tied gradient 0.1 [4, 6) from device 2, "
-        "wait for tied gradient 0.1 [6, 8) from device 3, add tied gradients, add tied gradients, ");
+  CHECK(
+      text ==
+      "post receive tied gradient 0.1 [0, 2) from device 0, post receive tied gradient 0.1 [4, 6) "
+      "from device 2, "
+      "post receive tied gradient 0.1 [6, 8) from device 3, hand over tied gradient 1.0, "
+      "send tied gradient 0.1 [2, 4) to device 0, hand over tied gradient 0.1, "
+      "send tied gradient 0.1 [2, 4) to device 2, send tied gradient 0.1 [2, 4) to device 3, "
+      "wait for tied gradient 0.1 [0, 2) from device 0, wait for tied gradient 0.1 [4, 6) from "
+      "device 2, "
+      "wait for tied gradient 0.1 [6, 8) from device 3, add tied gradients, add tied gradients, ");
 
   Programs wrong = programs;
   std::erase_if(wrong[1].instructions, [](const Instruction& i) { return i.op == Op::hand_over; });
-  CHECK(find_violation(plan, wrong, ties) == "device 1: add tied gradients comes without rows in one piece");
+  CHECK(find_violation(plan, wrong, ties) ==
+        "device 1: add tied gradients comes without rows in one piece");
   wrong = programs;
   for (Instruction& i : wrong[1].instructions) {
     if (i.op == Op::hand_over && i.chunk == ChunkId(0)) i.interval = {1, 4};
   }
-  CHECK(find_violation(plan, wrong, ties) == "device 1: add tied gradients comes without rows in one piece");
+  CHECK(find_violation(plan, wrong, ties) ==
+        "device 1: add tied gradients comes without rows in one piece");
 }
 
 TEST_CASE("chunks with blocks pass the checker, and one hands over what the next one computes") {
-  for (const ScheduleChoice& choice : std::vector<ScheduleChoice>{{"interleaved-1f1b", 2, 0}, {"zeropp", 2, 0}}) {
+  for (const ScheduleChoice& choice :
+       std::vector<ScheduleChoice>{{"interleaved-1f1b", 2, 0}, {"zeropp", 2, 0}}) {
     Plan plan = uniform_plan(even_division(8, 2), 2, 1, 8, 4, choice);
     plan.stages[0].blocks = {{{4, 6}, 1, 2, TensorPattern::megatron, {{0, 4}}, {}}};
-    for (const std::vector<Tie>& ties : {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
+    for (const std::vector<Tie>& ties :
+         {std::vector<Tie>(), token_tie(plan, 257), many_ties(plan, 257)}) {
       const Programs programs = compile_training(plan, task_orders(plan), {ties});
       CHECK(find_violation(plan, programs, ties).empty());
       for (const Instruction& i : programs[1].instructions) {

@@ -33,7 +33,8 @@ PipelineShape random_shape(std::mt19937& random) {
   if (shape.chunks_per_rank == 2 && random() % 2 == 0) shape.placement = ChunkPlacement::v_shape;
   shape.micro_batches = 1 + static_cast<int>(random() % 9);
   const auto seconds = [&] { return static_cast<double>(random() % 20) / 4.0; };
-  for (int c = 0; c < shape.num_chunks(); ++c) shape.seconds.push_back({seconds(), seconds(), seconds()});
+  for (int c = 0; c < shape.num_chunks(); ++c)
+    shape.seconds.push_back({seconds(), seconds(), seconds()});
   for (int c = 1; c < shape.num_chunks(); ++c) shape.cuts.push_back(seconds());
   for (int r = 0; r < shape.ranks; ++r) {
     shape.most_stored.push_back(shape.chunks_per_rank + static_cast<int>(random() % 8));
@@ -41,22 +42,24 @@ PipelineShape random_shape(std::mt19937& random) {
   return shape;
 }
 
-/// Limits in bytes: B leaves more than it frees of some chunks, less of others, and every task needs some beside. Each
-/// rank has room for one micro-batch at least.
+/// Limits in bytes: B leaves more than it frees of some chunks, less of others, and every task
+/// needs some beside. Each rank has room for one micro-batch at least.
 void limit_bytes(PipelineShape& shape, std::mt19937& random) {
   shape.most_stored.clear();
   const auto bytes = [&random](unsigned most) { return static_cast<double>(random() % most); };
   for (int c = 0; c < shape.num_chunks(); ++c) {
     shape.stored.push_back({1.0 + bytes(9), bytes(14), bytes(5), bytes(6), bytes(3)});
   }
-  for (int r = 0; r < shape.ranks; ++r) shape.room.push_back(least_room(shape.stored_of(r)) + bytes(40));
+  for (int r = 0; r < shape.ranks; ++r)
+    shape.room.push_back(least_room(shape.stored_of(r)) + bytes(40));
 }
 
-/// Whether any order of a plain pipeline ends before `limit`: all of them are tried, tasks appended by start
-/// time, cut where a rank's remaining work alone takes too long.
+/// Whether any order of a plain pipeline ends before `limit`: all of them are tried, tasks appended
+/// by start time, cut where a rank's remaining work alone takes too long.
 class Exhaustive {
  public:
-  Exhaustive(const PipelineShape& shape, double limit) : shape_(shape), limit_(limit), ranks_(shape.ranks) {
+  Exhaustive(const PipelineShape& shape, double limit)
+      : shape_(shape), limit_(limit), ranks_(shape.ranks) {
     for (Rank& rank : ranks_) {
       rank.forward_ends.assign(shape.micro_batches, -1.0);
       rank.backward_ends.assign(shape.micro_batches, -1.0);
@@ -70,13 +73,15 @@ class Exhaustive {
       const TaskSeconds seconds = shape_.seconds_of(r);
       const int m = shape_.micro_batches;
       complete = complete && rank.weight == m;
-      const double left = (m - rank.forward) * seconds.forward + (m - rank.backward) * seconds.backward_input +
+      const double left = (m - rank.forward) * seconds.forward +
+                          (m - rank.backward) * seconds.backward_input +
                           (m - rank.weight) * seconds.backward_weight;
       if (std::max(rank.now, last_start * (left > 0.0)) + left >= limit_) return false;
     }
     if (complete) return true;
     for (int r = 0; r < shape_.ranks; ++r) {
-      if (try_forward(r, last_start) || try_backward(r, last_start) || try_weight(r, last_start)) return true;
+      if (try_forward(r, last_start) || try_backward(r, last_start) || try_weight(r, last_start))
+        return true;
     }
     return false;
   }
@@ -97,7 +102,8 @@ class Exhaustive {
     const double input = r == 0 ? 0.0 : ranks_[r - 1].forward_ends[i];
     if (input < 0.0) return false;
     const Rank before = ranks_[r];
-    const double start = std::max(before.now, input + (r == 0 ? 0.0 : shape_.cut_after(r - 1).forward.seconds));
+    const double start =
+        std::max(before.now, input + (r == 0 ? 0.0 : shape_.cut_after(r - 1).forward.seconds));
     ++ranks_[r].forward;
     ranks_[r].now = ranks_[r].forward_ends[i] = start + shape_.seconds_of(r).forward;
     const bool found = start >= last_start && any_faster(start);
@@ -112,7 +118,8 @@ class Exhaustive {
     const double gradient = last ? 0.0 : ranks_[r + 1].backward_ends[i];
     if (gradient < 0.0) return false;
     const Rank before = ranks_[r];
-    const double start = std::max(before.now, gradient + (last ? 0.0 : shape_.cut_after(r).forward.seconds));
+    const double start =
+        std::max(before.now, gradient + (last ? 0.0 : shape_.cut_after(r).forward.seconds));
     ++ranks_[r].backward;
     ranks_[r].now = ranks_[r].backward_ends[i] = start + shape_.seconds_of(r).backward_input;
     const bool found = start >= last_start && any_faster(start);
@@ -144,9 +151,11 @@ TEST_CASE("no order of a small pipeline is more than 1 % faster", "[zero-bubble]
     shape.ranks = 2 + static_cast<int>(random() % 3);
     shape.micro_batches = 2 + static_cast<int>(random() % (6 - shape.ranks));
     const auto seconds = [&] { return static_cast<double>(1 + random() % 9); };
-    for (int r = 0; r < shape.ranks; ++r) shape.seconds.push_back({seconds(), seconds(), seconds()});
+    for (int r = 0; r < shape.ranks; ++r)
+      shape.seconds.push_back({seconds(), seconds(), seconds()});
     for (int r = 1; r < shape.ranks; ++r) shape.cuts.push_back(static_cast<double>(random() % 3));
-    for (int r = 0; r < shape.ranks; ++r) shape.most_stored.push_back(1 + static_cast<int>(random() % 3));
+    for (int r = 0; r < shape.ranks; ++r)
+      shape.most_stored.push_back(1 + static_cast<int>(random() % 3));
     INFO("n " << n << " p " << shape.ranks << " m " << shape.micro_batches);
     const double makespan = checked_makespan(shape, orders_of("auto", shape));
     CHECK_FALSE(Exhaustive(shape, makespan / 1.01).any_faster());
@@ -158,12 +167,15 @@ TEST_CASE("zero-bubble orders are as good as recorded ones at equal memory", "[z
   int held = 0;
   int behind = 0;
   for (const ScheduleRecord& record : schedule_records()) {
-    const bool h1 = record.schedule == "interleaved_zero_bubble" && record.shape.chunks_per_rank == 1;
+    const bool h1 =
+        record.schedule == "interleaved_zero_bubble" && record.shape.chunks_per_rank == 1;
     if (!h1 && record.schedule != "zb_auto" && record.schedule != "zbv_auto") continue;
     INFO(record.name);
     PipelineShape shape = record.shape;
-    if (record.limit > 0) shape.most_stored.assign(record.peaks.size(), record.limit * shape.chunks_per_rank);
-    const double makespan = checked_makespan(shape, h1 ? orders_of("zb-h1", shape) : orders_of("auto", shape));
+    if (record.limit > 0)
+      shape.most_stored.assign(record.peaks.size(), record.limit * shape.chunks_per_rank);
+    const double makespan =
+        checked_makespan(shape, h1 ? orders_of("zb-h1", shape) : orders_of("auto", shape));
     CHECK(makespan <= 1.05 * record.makespan);
     behind += makespan > 1.02 * record.makespan ? 1 : 0;
     ++held;
@@ -183,7 +195,8 @@ TEST_CASE("each kind of zero bubble stores what its name allows", "[zero-bubble]
       }
       const std::vector<TaskOrder> orders = task_orders(plan);
       for (int s = 0; s < 4; ++s) {
-        CHECK(peak_stored(orders[s]) <= plan.schedule.virtual_stages * micro_batches_in_flight(plan, StageId(s)));
+        CHECK(peak_stored(orders[s]) <=
+              plan.schedule.virtual_stages * micro_batches_in_flight(plan, StageId(s)));
       }
     }
   }
@@ -206,7 +219,8 @@ TEST_CASE("orders keep to bytes that tasks need and leave behind", "[zero-bubble
   for (int n = 0; n < 200; ++n) {
     PipelineShape shape = random_shape(random);
     limit_bytes(shape, random);
-    INFO("n " << n << " p " << shape.ranks << " V " << shape.chunks_per_rank << " m " << shape.micro_batches);
+    INFO("n " << n << " p " << shape.ranks << " V " << shape.chunks_per_rank << " m "
+              << shape.micro_batches);
     for (const OrderEffort effort : {OrderEffort::sketch, OrderEffort::full}) {
       shape.effort = effort;
       const std::vector<TaskOrder> orders = orders_of("auto", shape);
@@ -262,7 +276,8 @@ TEST_CASE("no order is longer than 1F1B with W behind B where that fits", "[zero
       TaskOrder apart;
       for (const Task& task : order) {
         const bool splits = task.kind == TaskKind::backward;
-        apart.push_back({splits ? TaskKind::backward_input : task.kind, task.chunk, task.micro_batch});
+        apart.push_back(
+            {splits ? TaskKind::backward_input : task.kind, task.chunk, task.micro_batch});
         if (splits) apart.push_back({TaskKind::backward_weight, task.chunk, task.micro_batch});
       }
       order = apart;
@@ -275,7 +290,8 @@ TEST_CASE("no order is longer than 1F1B with W behind B where that fits", "[zero
   }
 }
 
-TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes less work", "[zero-bubble]") {
+TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes less work",
+          "[zero-bubble]") {
   std::mt19937 random(5);
   double sketched_work = 0.0;
   double work = 0.0;
@@ -288,7 +304,8 @@ TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes le
       PipelineShape sketched = shape;
       sketched.effort = OrderEffort::sketch;
       const FoundOrders sketch = find_orders(schedule, sketched);
-      const double ratio = checked_makespan(shape, sketch.orders) / checked_makespan(shape, order.orders);
+      const double ratio =
+          checked_makespan(shape, sketch.orders) / checked_makespan(shape, order.orders);
       CHECK(ratio >= 1.0 - 1e-12);
       far += ratio > 1.05 ? 1 : 0;
       CHECK(sketch.work <= order.work);
@@ -300,8 +317,10 @@ TEST_CASE("a sketch of an order fits, is no shorter than the order, and takes le
   CHECK(sketched_work < 0.05 * work);
 }
 
-TEST_CASE("a brief search for an order takes less than two thirds of the work and comes near the long one",
-          "[zero-bubble]") {
+TEST_CASE(
+    "a brief search for an order takes less than two thirds of the work and comes near the long "
+    "one",
+    "[zero-bubble]") {
   std::mt19937 random(6);
   double brief_work = 0.0, work = 0.0, ratios = 0.0;
   constexpr int trials = 40;

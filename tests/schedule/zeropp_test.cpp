@@ -24,7 +24,8 @@ PipelineShape units_of(int ranks, int chunks, int micro_batches, int unit) {
   return shape;
 }
 
-/// Times that the parameters of a chunk are gathered, held for one chunk at a time: F and B need them, W does not.
+/// Times that the parameters of a chunk are gathered, held for one chunk at a time: F and B need
+/// them, W does not.
 int gathers(const TaskOrder& order) {
   int count = 0;
   int held = -1;
@@ -53,11 +54,14 @@ TEST_CASE("ZeroPP keeps the paper's bounds with equal costs", "[zeropp]") {
           for (std::size_t r = 0; r < orders.size(); ++r) {
             REQUIRE(std::ssize(orders[r]) == 3L * m * chunks);
             const double span = result->last_ends[r] - result->starts[r].front();
-            // With several chunks and U < p no order can: a chunk waits for the first micro-batch to come round the
-            // loop. At p = V = 2 and U = m = 1 a chain of 8 F and B and one W leaves rank 0 idle for 3 slots, not 2.
-            if (chunks == 1 || unit >= p) CHECK(span - 3.0 * m * chunks <= units * std::max(0, 2 * p - 1 - unit));
+            // With several chunks and U < p no order can: a chunk waits for the first micro-batch
+            // to come round the loop. At p = V = 2 and U = m = 1 a chain of 8 F and B and one W
+            // leaves rank 0 idle for 3 slots, not 2.
+            if (chunks == 1 || unit >= p)
+              CHECK(span - 3.0 * m * chunks <= units * std::max(0, 2 * p - 1 - unit));
             CHECK(peak_stored(orders[r]) <= unit * chunks);
-            // Chunk 0 of a unit follows chunk 0 of the one before: with one chunk it is gathered once.
+            // Chunk 0 of a unit follows chunk 0 of the one before: with one chunk it is gathered
+            // once.
             CHECK(gathers(orders[r]) <= units * (2 * chunks - 1));
           }
         }
@@ -87,7 +91,8 @@ TEST_CASE("ZeroPP holds as many micro-batches as the memory model counts", "[zer
       plan.stages[0].layers = {{0, 1}, {2, 3}};
       plan.stages[1].layers = {{1, 2}, {3, 4}};
       const auto orders = task_orders(plan);
-      for (int s = 0; s < 2; ++s) CHECK(peak_stored(orders[s]) <= 2 * micro_batches_in_flight(plan, StageId(s)));
+      for (int s = 0; s < 2; ++s)
+        CHECK(peak_stored(orders[s]) <= 2 * micro_batches_in_flight(plan, StageId(s)));
     }
   }
 }
@@ -97,9 +102,11 @@ TEST_CASE("generation fills the bubbles of unequal stages", "[zeropp]") {
   int faster = 0;
   for (int n = 0; n < 40; ++n) {
     const int p = 2 + static_cast<int>(random() % 3);
-    PipelineShape shape = units_of(p, 1 + static_cast<int>(random() % 3), 4 + static_cast<int>(random() % 6), 4);
+    PipelineShape shape =
+        units_of(p, 1 + static_cast<int>(random() % 3), 4 + static_cast<int>(random() % 6), 4);
     const auto seconds = [&] { return static_cast<double>(1 + random() % 8); };
-    for (int c = 0; c < shape.num_chunks(); ++c) shape.seconds.push_back({seconds(), seconds(), seconds()});
+    for (int c = 0; c < shape.num_chunks(); ++c)
+      shape.seconds.push_back({seconds(), seconds(), seconds()});
     for (int c = 1; c < shape.num_chunks(); ++c) shape.cuts.push_back(seconds() / 4.0);
     const auto orders = orders_of("zeropp", shape);
     const double makespan = replay(shape, orders)->makespan;

@@ -42,7 +42,8 @@ void check_same(const Instance& instance, const Plan& plan, const TransferForms&
 TransferForms drawn_forms(RandomInstances& random, const Plan& plan) {
   if (random.chance(0.5)) return {};
   const std::size_t num_chunks = chunk_places(plan).size();
-  return {std::vector<CutForms>(num_chunks, {TransferForm::slices, TransferForm::slices}), {TransferForm::slices}};
+  return {std::vector<CutForms>(num_chunks, {TransferForm::slices, TransferForm::slices}),
+          {TransferForm::slices}};
 }
 
 /// Equal nodes under equal switches and one that is different, with slow uplinks.
@@ -87,9 +88,11 @@ Plan grid(RandomInstances& random, const Instance& instance) {
   const bool in_chunks = stages > 1 && random.chance(0.4);
   const std::vector<std::string> names = {"1f1b", "gpipe", "zb-h1", "zb-h2"};
   const std::int64_t micro_batch = static_cast<std::int64_t>(replicas) * random.pick(1, 2);
-  const ScheduleChoice schedule = {in_chunks ? "interleaved-1f1b" : names[random.pick(0, 3)], in_chunks ? 2 : 1, 0};
-  Plan plan = uniform_plan(even_division(instance.profile.num_layers(), stages * schedule.virtual_stages), replicas,
-                           tensor, 6 * micro_batch, micro_batch, schedule);
+  const ScheduleChoice schedule = {in_chunks ? "interleaved-1f1b" : names[random.pick(0, 3)],
+                                   in_chunks ? 2 : 1, 0};
+  Plan plan =
+      uniform_plan(even_division(instance.profile.num_layers(), stages * schedule.virtual_stages),
+                   replicas, tensor, 6 * micro_batch, micro_batch, schedule);
   for (Stage& stage : plan.stages) stage.zero_stage = random.chance(0.5) ? 0 : random.pick(1, 3);
   return plan;
 }
@@ -106,7 +109,9 @@ TEST_CASE("classes of programs give what all programs give: any plan", "[simulat
   }
 }
 
-TEST_CASE("classes of programs give what all programs give: grids whose replicas contend for uplinks", "[simulate]") {
+TEST_CASE(
+    "classes of programs give what all programs give: grids whose replicas contend for uplinks",
+    "[simulate]") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     RandomInstances random(seed);
     const Cluster cluster = racks(random);
@@ -137,7 +142,8 @@ TEST_CASE("equal replicas are one class for each stage", "[simulate]") {
   const Programs programs = compile_training(plan, task_orders(plan), {});
   const Instance instance = {profile, cluster, plan.global_batch_size};
   ReceivedGathers gathers(instance, plan, programs);
-  const ProgramClasses classes(cluster, programs, Prices(instance, plan, programs), gathers, ReplicaShift(plan));
+  const ProgramClasses classes(cluster, programs, Prices(instance, plan, programs), gathers,
+                               ReplicaShift(plan));
   CHECK(classes.programs().num() == 4);
   check_same(instance, plan);
 }

@@ -1,4 +1,5 @@
-// Any layer of any kind of network as the only one of its stage or chunk, divided in any way that it can be.
+// Any layer of any kind of network as the only one of its stage or chunk, divided in any way that
+// it can be.
 #include <cmath>
 #include <random>
 
@@ -95,7 +96,9 @@ uplink = { bandwidth = "1 GB/s", latency = "10 us" }
 host_link = { bandwidth = "10 GB/s" }
 )";
 
-std::string written(const std::string& folder) { return "[model]\nfrom = \"" + test_data("models/" + folder) + "\"\n"; }
+std::string written(const std::string& folder) {
+  return "[model]\nfrom = \"" + test_data("models/" + folder) + "\"\n";
+}
 
 /// Draws plans of a model.
 class LonePlans {
@@ -112,16 +115,19 @@ class LonePlans {
     plan.global_batch_size = 2 * micro_batch;
     const char* const several[] = {"interleaved-1f1b", "breadth-first", "zeropp"};
     const char* const single[] = {"1f1b", "zb-h1", "gpipe"};
-    plan.schedule = {virtual_stages > 1 ? several[pick(0, 2)] : single[pick(0, 2)], virtual_stages, 0};
+    plan.schedule = {virtual_stages > 1 ? several[pick(0, 2)] : single[pick(0, 2)], virtual_stages,
+                     0};
     const int stages = static_cast<int>(chunks.size()) / virtual_stages;
     for (int s = 0; s < stages; ++s) add_stage(plan);
     for (std::size_t c = 0; c < chunks.size(); ++c) {
       Stage& stage = plan.stages[c % static_cast<std::size_t>(stages)];
       stage.layers.push_back(chunks[c]);
-      if (chunks[c].size() == 1 && (chunks[c].begin == layer || chance())) add_block(stage, chunks[c].begin);
+      if (chunks[c].size() == 1 && (chunks[c].begin == layer || chance()))
+        add_block(stage, chunks[c].begin);
     }
     for (Stage& stage : plan.stages) {
-      if (stage.zero_stage > 0 && stage.blocks.empty() && stage.replicas == 4) stage.zero_groups = {{0, 2}, {2, 4}};
+      if (stage.zero_stage > 0 && stage.blocks.empty() && stage.replicas == 4)
+        stage.zero_groups = {{0, 2}, {2, 4}};
     }
     return plan;
   }
@@ -135,7 +141,8 @@ class LonePlans {
     const Interval all[] = {{0, layer}, {layer, layer + 1}, {layer + 1, model_.num_layers()}};
     for (const Interval& part : all) {
       if (part.empty()) continue;
-      const std::int64_t middle = part.size() > 1 && chance() ? part.begin + part.size() / 2 : part.begin;
+      const std::int64_t middle =
+          part.size() > 1 && chance() ? part.begin + part.size() / 2 : part.begin;
       if (middle > part.begin) chunks.push_back({part.begin, middle});
       chunks.push_back({middle, part.end});
     }
@@ -226,46 +233,55 @@ void check_simulated(const Instance& instance, const Plan& plan) {
     if (!plan.stages[programs[p].stage.index()].offload) {
       CHECK(device.busy_seconds <= work[device.device.index()] * (1 + 1e-9));
     }
-    CHECK(device.busy_seconds + device.communication_seconds <= simulation.makespan_seconds * (1 + 1e-9));
+    CHECK(device.busy_seconds + device.communication_seconds <=
+          simulation.makespan_seconds * (1 + 1e-9));
     CHECK((std::isfinite(device.peak_bytes) && device.peak_bytes >= 0.0));
-    if (instance.ties.empty()) CHECK(device.peak_bytes >= state[device.device.index()] * (1 - 1e-9));
+    if (instance.ties.empty())
+      CHECK(device.peak_bytes >= state[device.device.index()] * (1 - 1e-9));
   }
   const CompileOptions options = {instance.ties, cheapest_forms(instance, plan)};
   const std::vector<TaskOrder> orders = task_orders(plan, order_options(instance, plan));
   const Simulation by_class = TrainingSimulation(instance, plan, options).run(orders);
   CHECK(by_class.makespan_seconds == Approx(simulation.makespan_seconds).epsilon(1e-9));
   const Prediction prediction = predict(instance, plan);
-  for (const auto& [name, seconds] : prediction.estimates) CHECK((std::isfinite(seconds) && seconds > 0.0));
+  for (const auto& [name, seconds] : prediction.estimates)
+    CHECK((std::isfinite(seconds) && seconds > 0.0));
 }
 
 void check_network(const std::string& text) {
   const Cluster cluster = parse_cluster(machine, "machine.toml");
-  const std::string training = "[training]\nsequence_length = 16\nglobal_batch_size = 16\nmicro_batch_size = 8\n";
+  const std::string training =
+      "[training]\nsequence_length = 16\nglobal_batch_size = 16\nmicro_batch_size = 8\n";
   const Config config = parse_config(training + text, "network.toml", "");
   const Model model = build_model_of(config);
   Profile profile = analytic_profile(config, cluster);
   LonePlans plans(model, 17);
   for (int draw = 0; draw < 24; ++draw) {
     if (draw == 12) add_bytes(profile);
-    const Instance instance = {profile, cluster, 2 * micro_batch, ties_of(model, profile.bytes_per_parameter.gradient)};
+    const Instance instance = {profile, cluster, 2 * micro_batch,
+                               ties_of(model, profile.bytes_per_parameter.gradient)};
     for (std::int64_t layer = 0; layer < model.num_layers(); ++layer) {
       const Plan plan = plans.with_alone(layer);
-      INFO("layer " << layer << " (" << model.layers[static_cast<std::size_t>(layer)].name << "), draw " << draw
-                    << write_plan(plan));
+      INFO("layer " << layer << " (" << model.layers[static_cast<std::size_t>(layer)].name
+                    << "), draw " << draw << write_plan(plan));
       REQUIRE_NOTHROW(check_plan_model(plan, model, "drawn"));
       check_simulated(instance, plan);
     }
   }
 }
 
-TEST_CASE("a layer of texts alone in a stage or chunk is simulated however it is divided", "[simulate]") {
+TEST_CASE("a layer of texts alone in a stage or chunk is simulated however it is divided",
+          "[simulate]") {
   check_network(texts);
 }
-TEST_CASE("a layer of images alone in a stage or chunk is simulated however it is divided", "[simulate]") {
+TEST_CASE("a layer of images alone in a stage or chunk is simulated however it is divided",
+          "[simulate]") {
   check_network(images);
   check_network(drawings);
 }
-TEST_CASE("a layer of a published network alone in a stage or chunk is simulated however it is divided", "[simulate]") {
+TEST_CASE(
+    "a layer of a published network alone in a stage or chunk is simulated however it is divided",
+    "[simulate]") {
   for (const char* folder : {"mixtral", "qwen2-moe", "t5-tied", "bert", "vit", "gpt2-hf"}) {
     INFO(folder);
     check_network(written(folder));

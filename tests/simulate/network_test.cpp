@@ -41,7 +41,8 @@ std::vector<double> ends(const Cluster& cluster, const std::vector<Sent>& sent) 
   Network network(events);
   ClusterRoutes routes(cluster, network);
   std::vector<double> result(sent.size(), -1.0);
-  for (std::size_t i = 0; i < sent.size(); ++i) events.push(sent[i].at, Event::Kind::resume, static_cast<int>(i));
+  for (std::size_t i = 0; i < sent.size(); ++i)
+    events.push(sent[i].at, Event::Kind::resume, static_cast<int>(i));
   while (!events.empty()) {
     const Event event = events.pop();
     if (event.kind == Event::Kind::resume) {
@@ -64,13 +65,15 @@ TEST_CASE("a transfer alone takes its bytes over the slowest link of its way", "
 
 TEST_CASE("transfers from one device to another go one after another", "[simulate]") {
   const Cluster cluster = nodes_with({100, 100});
-  CHECK(ends(cluster, {{0, 0, 1, 1000}, {0.25, 0, 1, 500}, {0.25, 1, 0, 500}}) == std::vector<double>{1, 1.5, 0.75});
+  CHECK(ends(cluster, {{0, 0, 1, 1000}, {0.25, 0, 1, 500}, {0.25, 1, 0, 500}}) ==
+        std::vector<double>{1, 1.5, 0.75});
   CHECK(ends(cluster, {{0, 0, 2, 100}, {0, 0, 2, 100}}) == std::vector<double>{1, 2});
 }
 
 TEST_CASE("two transfers over one uplink share it", "[simulate]") {
   const Cluster cluster = nodes_with({100, 100, 100});
-  // Up from node 0: alone until 1, both until the first has sent its other 100 B, then the second alone.
+  // Up from node 0: alone until 1, both until the first has sent its other 100 B, then the second
+  // alone.
   CHECK(ends(cluster, {{0, 0, 2, 200}, {1, 1, 4, 150}}) == std::vector<double>{3, 3.5});
   // Up and down are apart.
   CHECK(ends(cluster, {{0, 0, 2, 100}, {0, 3, 1, 100}}) == std::vector<double>{1, 1});
@@ -92,14 +95,20 @@ TEST_CASE("the uplink of a switch is shared by its nodes", "[simulate]") {
   CHECK(ends(cluster, {{0, 0, 2, 100}, {0, 3, 5, 100}}) == std::vector<double>{1, 1});
 }
 
-/// Max-min fair rates of all flows, found anew: the lowest of what any link leaves its open flows, again and again.
-std::vector<double> fair_rates(const Cluster& cluster, const std::vector<Sent>& sent, const std::vector<int>& flows) {
+/// Max-min fair rates of all flows, found anew: the lowest of what any link leaves its open flows,
+/// again and again.
+std::vector<double> fair_rates(const Cluster& cluster, const std::vector<Sent>& sent,
+                               const std::vector<int>& flows) {
   std::map<std::pair<int, Uplink::Direction>, double> left;
   std::vector<double> rates(sent.size(), 0.0);
-  const auto uplinks = [&](int f) { return cluster.uplinks(DeviceId(sent[f].from), DeviceId(sent[f].to)); };
+  const auto uplinks = [&](int f) {
+    return cluster.uplinks(DeviceId(sent[f].from), DeviceId(sent[f].to));
+  };
   for (const int f : flows) {
-    for (const Uplink& uplink : uplinks(f)) left[{uplink.owner, uplink.direction}] = uplink.link.bandwidth;
-    if (uplinks(f).empty()) rates[f] = cluster.bandwidth(DeviceId(sent[f].from), DeviceId(sent[f].to));
+    for (const Uplink& uplink : uplinks(f))
+      left[{uplink.owner, uplink.direction}] = uplink.link.bandwidth;
+    if (uplinks(f).empty())
+      rates[f] = cluster.bandwidth(DeviceId(sent[f].from), DeviceId(sent[f].to));
   }
   while (std::any_of(flows.begin(), flows.end(), [&](int f) { return rates[f] == 0.0; })) {
     std::map<std::pair<int, Uplink::Direction>, std::vector<int>> open;
@@ -107,9 +116,12 @@ std::vector<double> fair_rates(const Cluster& cluster, const std::vector<Sent>& 
       if (rates[f] > 0.0) continue;
       for (const Uplink& uplink : uplinks(f)) open[{uplink.owner, uplink.direction}].push_back(f);
     }
-    const auto share = [&](const auto& link) { return left[link.first] / static_cast<double>(link.second.size()); };
+    const auto share = [&](const auto& link) {
+      return left[link.first] / static_cast<double>(link.second.size());
+    };
     const auto fullest =
-        *std::min_element(open.begin(), open.end(), [&](const auto& a, const auto& b) { return share(a) < share(b); });
+        *std::min_element(open.begin(), open.end(),
+                          [&](const auto& a, const auto& b) { return share(a) < share(b); });
     const double rate = share(fullest);
     for (const int f : fullest.second) {
       rates[f] = rate;
@@ -157,9 +169,12 @@ std::vector<double> plain_ends(const Cluster& cluster, const std::vector<Sent>& 
 TEST_CASE("rates found for what has changed are those found anew for everything", "[simulate]") {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
-    const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+    const auto pick = [&](int low, int high) {
+      return std::uniform_int_distribution<int>(low, high)(random);
+    };
     Cluster cluster = nodes_with({10.0 * pick(1, 9), 10.0 * pick(1, 9), 50, 50, 10.0 * pick(1, 9)});
-    for (int n = 0; n < 5; ++n) cluster.groups[n].switch_name = pick(0, 1) == 0 ? "" : fmt::format("rack{}", n % 2);
+    for (int n = 0; n < 5; ++n)
+      cluster.groups[n].switch_name = pick(0, 1) == 0 ? "" : fmt::format("rack{}", n % 2);
     cluster.switches = {{"rack0", {10.0 * pick(1, 9), 1.0}, ""}, {"rack1", {60.0, 1.0}, "rack0"}};
     cluster.finish("made");
     std::vector<Sent> sent;
@@ -167,7 +182,8 @@ TEST_CASE("rates found for what has changed are those found anew for everything"
       const int from = pick(0, 9);
       sent.push_back({0.5 * pick(0, 20), from, (from + pick(1, 9)) % 10, 10.0 * pick(0, 20)});
     }
-    std::stable_sort(sent.begin(), sent.end(), [](const Sent& a, const Sent& b) { return a.at < b.at; });
+    std::stable_sort(sent.begin(), sent.end(),
+                     [](const Sent& a, const Sent& b) { return a.at < b.at; });
     const std::vector<double> fast = ends(cluster, sent);
     const std::vector<double> plain = plain_ends(cluster, sent);
     INFO("seed " << seed);

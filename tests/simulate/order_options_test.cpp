@@ -53,7 +53,8 @@ TEST_CASE("orders go by the times of chunks, cuts and all-reduces", "[order-opti
   add_slow_node(cluster, 2, 1e5);
   const Instance instance = {profile, cluster, 8};
 
-  // Layers 0 and 1 on two tensor-parallel devices of node 0; layer 2 on a replica of node 1 and one of the slow node.
+  // Layers 0 and 1 on two tensor-parallel devices of node 0; layer 2 on a replica of node 1 and one
+  // of the slow node.
   Plan plan = uniform_plan({{0, 2}, {2, 3}}, 1, 2, 8, 2, "auto");
   plan.stages[0].recompute = Recompute::full;
   plan.stages[1].replicas = 2;
@@ -62,8 +63,8 @@ TEST_CASE("orders go by the times of chunks, cuts and all-reduces", "[order-opti
   plan.stages[1].samples = {{0, 1}, {1, 2}};
   const OrderOptions options = order_options(instance, plan);
 
-  // Two samples at half the time. An all-reduce of 500 bytes in a pair: 500 / 1000 + 2 x 0.5 s. B recomputes F, after
-  // gathering 3000 bytes of gradients that came in slices: 1500 / 1000 + 0.5 s.
+  // Two samples at half the time. An all-reduce of 500 bytes in a pair: 500 / 1000 + 2 x 0.5 s. B
+  // recomputes F, after gathering 3000 bytes of gradients that came in slices: 1500 / 1000 + 0.5 s.
   REQUIRE(options.seconds.size() == 2);
   CHECK(options.seconds[0].forward == Approx(1 + 2 + 1.5));
   CHECK(options.seconds[0].backward_input == Approx((1 + 2 + 1.5) + (1 + 2 + 1.5) + 2.0));
@@ -79,21 +80,24 @@ TEST_CASE("orders go by the times of chunks, cuts and all-reduces", "[order-opti
   REQUIRE(options.reduce_seconds.size() == 2);
   CHECK(options.reduce_seconds[0] == 0.0);
   CHECK(options.reduce_seconds[1] == Approx(6.0));
-  // Two samples of layer 1, since F of layer 0 needs nothing to be computed again; one of layer 2. What is left beside
-  // 14 bytes for each parameter of a device.
+  // Two samples of layer 1, since F of layer 0 needs nothing to be computed again; one of layer 2.
+  // What is left beside 14 bytes for each parameter of a device.
   CHECK(options.stored == std::vector<StoredBytes>{{20, 20, 0, 0, 0}, {10, 10, 0, 0, 0}});
   CHECK(options.room == std::vector<double>{1e5 - 1400, 1e5 - 1400});
   CHECK(options.most_stored.empty());
 }
 
-TEST_CASE("1F1B counts what a micro-batch holds until B, orders with B and W apart what is left too",
-          "[order-options]") {
+TEST_CASE(
+    "1F1B counts what a micro-batch holds until B, orders with B and W apart what is left too",
+    "[order-options]") {
   Profile profile = unequal_layers();
   for (ProfileLayer& l : profile.layers) {
     l.output_bytes = 1.0;
-    for (ProfileRow& row : l.rows) row.bytes = LayerBytes{10.0 * row.samples, 25.0 * row.samples, 0.0, 0.0, 0.0};
+    for (ProfileRow& row : l.rows)
+      row.bytes = LayerBytes{10.0 * row.samples, 25.0 * row.samples, 0.0, 0.0, 0.0};
   }
-  // Three micro-batches of 10 bytes, 15 more while one of them is in B and W at once, and two messages of a byte.
+  // Three micro-batches of 10 bytes, 15 more while one of them is in B and W at once, and two
+  // messages of a byte.
   const Cluster cluster = nodes_of(1, 3, 3 * 10 + 15 + 2);
   const Instance instance = {profile, cluster, 12};
   const OrderOptions whole = order_options(instance, line("1f1b", 12));
@@ -134,7 +138,8 @@ TEST_CASE("warm-ups end where memory does", "[order-options]") {
   }
 }
 
-TEST_CASE("memory for less than a micro-batch makes an order that does not fit", "[order-options]") {
+TEST_CASE("memory for less than a micro-batch makes an order that does not fit",
+          "[order-options]") {
   const Profile profile = unequal_layers();
   const Cluster cluster = nodes_of(1, 3, 5.0);
   const Instance instance = {profile, cluster, 8};
@@ -191,6 +196,7 @@ TEST_CASE("the shape that orders are made for takes what the simulator says", "[
     shape.cuts = options.cuts;
     shape.reduce_seconds = options.reduce_seconds;
     const std::vector<TaskOrder> orders = task_orders(plan, options);
-    CHECK(replay(shape, orders)->makespan == Approx(simulated(instance, plan, options).makespan_seconds));
+    CHECK(replay(shape, orders)->makespan ==
+          Approx(simulated(instance, plan, options).makespan_seconds));
   }
 }

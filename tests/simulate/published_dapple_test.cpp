@@ -1,5 +1,5 @@
-// DAPPLE's table VI (Fan et al., 2021) in the simulator: BERT-48 in two stages on two servers of configuration B,
-// micro-batches of 2 samples, with and without recomputation.
+// DAPPLE's table VI (Fan et al., 2021) in the simulator: BERT-48 in two stages on two servers of
+// configuration B, micro-batches of 2 samples, with and without recomputation.
 #include <optional>
 
 #include "cluster/read.hpp"
@@ -46,7 +46,8 @@ std::optional<int> first_too_many(const std::string& schedule, Recompute recompu
   return std::nullopt;
 }
 
-TEST_CASE("the memory of DAPPLE's schedule does not depend on the number of micro-batches", "[simulate]") {
+TEST_CASE("the memory of DAPPLE's schedule does not depend on the number of micro-batches",
+          "[simulate]") {
   for (const Recompute recompute : {Recompute::none, Recompute::full}) {
     const Result few = run("1f1b", recompute, 2);
     double speed = few.samples_per_second;
@@ -67,7 +68,8 @@ TEST_CASE("that of GPipe grows until it does not fit", "[simulate]") {
     CHECK(result.mean_peak_bytes > peak);
     peak = result.mean_peak_bytes;
   }
-  // In the paper the third micro-batch no longer fits, and with recomputation the eighth; its framework keeps more.
+  // In the paper the third micro-batch no longer fits, and with recomputation the eighth; its
+  // framework keeps more.
   const std::optional<int> whole = first_too_many("gpipe", Recompute::none);
   const std::optional<int> recomputed = first_too_many("gpipe", Recompute::full);
   REQUIRE((whole && recomputed));
@@ -75,7 +77,8 @@ TEST_CASE("that of GPipe grows until it does not fit", "[simulate]") {
   CHECK(*recomputed >= 8);
 }
 
-TEST_CASE("DAPPLE's schedule needs as much memory as measured, and less than GPipe's", "[simulate]") {
+TEST_CASE("DAPPLE's schedule needs as much memory as measured, and less than GPipe's",
+          "[simulate]") {
   const double dapple = run("1f1b", Recompute::none, 2).mean_peak_bytes;
   const double gpipe = run("gpipe", Recompute::none, 2).mean_peak_bytes;
   CHECK(dapple == Approx(10.6e9).epsilon(0.05));

@@ -1,5 +1,6 @@
-// ZeroPP's table 3 (Tang et al., 2024) in the simulator: dp 4 x pp 4 on 16 A800, layers divided by count, two chunks
-// per rank where a schedule has chunks, one sample per micro-batch and replica. docs/papers.md has the figures.
+// ZeroPP's table 3 (Tang et al., 2024) in the simulator: dp 4 x pp 4 on 16 A800, layers divided by
+// count, two chunks per rank where a schedule has chunks, one sample per micro-batch and replica.
+// docs/papers.md has the figures.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -51,8 +52,8 @@ struct Method {
 Plan plan_of(const Method& method, int num_layers, int micro_batches) {
   const int per_rank = method.schedule == "1f1b" || method.schedule == "gpipe" ? 1 : chunks;
   const std::vector<Interval> parts = even_division(num_layers, stages * per_rank);
-  Plan plan = uniform_plan({parts.begin(), parts.begin() + stages}, replicas, 1, std::int64_t{replicas} * micro_batches,
-                           replicas, method.schedule);
+  Plan plan = uniform_plan({parts.begin(), parts.begin() + stages}, replicas, 1,
+                           std::int64_t{replicas} * micro_batches, replicas, method.schedule);
   plan.schedule.virtual_stages = per_rank;
   plan.schedule.unit = method.unit;
   for (int i = 0; i < stages; ++i) {
@@ -75,9 +76,11 @@ class Table {
     const Plan plan = plan_of(method, profile_.num_layers(), micro_batches);
     const Programs programs = compile_training(plan, task_orders(plan), {});
     check_programs(plan, programs);
-    const Simulation simulation = simulate({profile_, cluster_, plan.global_batch_size}, plan, programs);
+    const Simulation simulation =
+        simulate({profile_, cluster_, plan.global_batch_size}, plan, programs);
     double peak = 0.0;
-    for (const SimulatedDevice& device : simulation.devices) peak = std::max(peak, device.peak_bytes);
+    for (const SimulatedDevice& device : simulation.devices)
+      peak = std::max(peak, device.peak_bytes);
     return {static_cast<double>(plan.global_batch_size) / simulation.makespan_seconds, peak};
   }
 
@@ -85,7 +88,9 @@ class Table {
     return run({schedule}, micro_batches).samples_per_second;
   }
 
-  bool fits(const Result& result) const { return result.peak_bytes <= cluster_.device_kinds.front().memory; }
+  bool fits(const Result& result) const {
+    return result.peak_bytes <= cluster_.device_kinds.front().memory;
+  }
 
   /// The fastest ZeroPP that fits.
   double best_zeropp(int micro_batches) const {
@@ -103,7 +108,8 @@ class Table {
   Cluster cluster_ = two_nodes();
 };
 
-TEST_CASE("ZeroPP at its best unit is ahead of all others in all columns of its table 3", "[published]") {
+TEST_CASE("ZeroPP at its best unit is ahead of all others in all columns of its table 3",
+          "[published]") {
   for (const auto& [model, counts] : columns) {
     const Table table(profile_of(model));
     for (const int m : counts) {
@@ -129,8 +135,10 @@ TEST_CASE("breadth-first and interleaved are ahead of 1F1B in ZeroPP's table 3",
   }
 }
 
-// The times of embedding and output, which the paper does not tell, put it 0.2 to 1.6 % behind: docs/papers.md.
-TEST_CASE("breadth-first is ahead of interleaved in ZeroPP's table 3 where layers take equal time", "[published]") {
+// The times of embedding and output, which the paper does not tell, put it 0.2 to 1.6 % behind:
+// docs/papers.md.
+TEST_CASE("breadth-first is ahead of interleaved in ZeroPP's table 3 where layers take equal time",
+          "[published]") {
   for (const auto& [model, counts] : columns) {
     const Table equal(with_equal_times(profile_of(model)));
     const Table real(profile_of(model));
@@ -142,7 +150,9 @@ TEST_CASE("breadth-first is ahead of interleaved in ZeroPP's table 3 where layer
   }
 }
 
-TEST_CASE("sharded ZeroPP with small units needs no more memory than 1F1B, however many micro-batches", "[published]") {
+TEST_CASE(
+    "sharded ZeroPP with small units needs no more memory than 1F1B, however many micro-batches",
+    "[published]") {
   for (const std::string model : {"6.2b", "14.6b"}) {
     const Table table(profile_of(model));
     const std::vector<int>& counts = columns.at(model);

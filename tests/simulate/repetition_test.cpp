@@ -1,4 +1,5 @@
-// Simulations in which what repeats is simulated once give what simulations of every micro-batch give.
+// Simulations in which what repeats is simulated once give what simulations of every micro-batch
+// give.
 #include "simulate/repetition.hpp"
 
 #include "cost/random_plans.hpp"
@@ -65,16 +66,19 @@ struct Drawn {
 
 /// Any schedule that repeats itself, on stages with equal or any numbers of layers.
 Plan pipeline(RandomInstances& random, const Instance& instance) {
-  const std::vector<Drawn> all = {{"1f1b", 1},  {"1f1b", 1}, {"dapple-b", 1}, {"interleaved-1f1b", 2}, {"zb-h1", 1},
-                                  {"zb-h2", 1}, {"zb-v", 2}, {"zeropp", 2},   {"interleaved-1f1b", 3}, {"auto", 1},
-                                  {"gpipe", 1}, {"auto", 2}};
-  const Drawn drawn = all[static_cast<std::size_t>(random.pick(0, static_cast<int>(all.size()) - 1))];
+  const std::vector<Drawn> all = {
+      {"1f1b", 1},  {"1f1b", 1}, {"dapple-b", 1}, {"interleaved-1f1b", 2}, {"zb-h1", 1},
+      {"zb-h2", 1}, {"zb-v", 2}, {"zeropp", 2},   {"interleaved-1f1b", 3}, {"auto", 1},
+      {"gpipe", 1}, {"auto", 2}};
+  const Drawn drawn =
+      all[static_cast<std::size_t>(random.pick(0, static_cast<int>(all.size()) - 1))];
   const int devices = instance.cluster.num_devices();
   const int tensor = random.chance(0.3) ? 2 : 1;
   const int stages = random.pick(2, std::min(4, devices / tensor));
   const int replicas = random.pick(1, std::min(3, devices / (stages * tensor)));
   const std::int64_t micro_batch = static_cast<std::int64_t>(replicas) + random.pick(0, 1);
-  std::vector<Interval> layers = even_division(instance.profile.num_layers(), stages * drawn.chunks);
+  std::vector<Interval> layers =
+      even_division(instance.profile.num_layers(), stages * drawn.chunks);
   for (std::size_t c = 0; c + 1 < layers.size(); ++c) {
     if (random.chance(0.7) || layers[c].size() == 1) continue;
     layers[c].end = layers[c + 1].begin = layers[c].end - 1;
@@ -100,8 +104,10 @@ TEST_CASE("what repeats is simulated once: drawn pipelines", "[simulate]") {
     if (random.chance(0.3)) instance.ties = test::token_tie(profile.num_layers(), 12, 0.5);
     const Plan plan = pipeline(random, instance);
     instance.global_batch_size = plan.global_batch_size;
-    INFO("seed " << seed << ", " << plan.shape() << ", " << plan.schedule.name << ", " << plan.micro_batches);
-    const TrainingSimulation simulation(instance, plan, {instance.ties, cheapest_forms(instance, plan)});
+    INFO("seed " << seed << ", " << plan.shape() << ", " << plan.schedule.name << ", "
+                 << plan.micro_batches);
+    const TrainingSimulation simulation(instance, plan,
+                                        {instance.ties, cheapest_forms(instance, plan)});
     const std::vector<TaskOrder> orders = task_orders(plan, simulation.order_options());
     const std::optional<Simulation> once = simulation.run_repeated(orders);
     if (!once) continue;
@@ -122,7 +128,9 @@ PipelineShape shape_of(int ranks, int chunks, int micro_batches) {
 TEST_CASE("orders without some of their periods are those of fewer micro-batches", "[simulate]") {
   for (const int ranks : {1, 2, 3, 5}) {
     for (const int chunks : {1, 2, 3}) {
-      const auto orders = [&](int micro_batches) { return interleaved_orders(shape_of(ranks, chunks, micro_batches)); };
+      const auto orders = [&](int micro_batches) {
+        return interleaved_orders(shape_of(ranks, chunks, micro_batches));
+      };
       const int micro_batches = 16 * ranks;
       const auto repeated = repeated_tasks(orders(micro_batches), micro_batches);
       REQUIRE(repeated);

@@ -41,7 +41,8 @@ Cluster racks(RandomInstances& random) {
   return made;
 }
 
-/// Stages of equal replicas, as many on each or half as many, which divide their state among all or in equal groups.
+/// Stages of equal replicas, as many on each or half as many, which divide their state among all or
+/// in equal groups.
 Plan pipeline(RandomInstances& random, const Instance& instance) {
   const int devices = instance.cluster.num_devices();
   const int tensor = devices % 2 == 0 && random.chance(0.4) ? 2 : 1;
@@ -51,8 +52,9 @@ Plan pipeline(RandomInstances& random, const Instance& instance) {
   const std::int64_t micro_batch = static_cast<std::int64_t>(replicas) * random.pick(1, 2);
   const bool in_chunks = stages > 1 && random.chance(0.4);
   const ScheduleChoice schedule = {in_chunks ? "interleaved-1f1b" : "1f1b", in_chunks ? 2 : 1, 0};
-  Plan plan = uniform_plan(even_division(instance.profile.num_layers(), stages * schedule.virtual_stages), replicas,
-                           tensor, 4 * micro_batch, micro_batch, schedule);
+  Plan plan =
+      uniform_plan(even_division(instance.profile.num_layers(), stages * schedule.virtual_stages),
+                   replicas, tensor, 4 * micro_batch, micro_batch, schedule);
   for (Stage& stage : plan.stages) {
     if (replicas % 2 == 0 && random.chance(0.2)) {
       stage.replicas /= 2;
@@ -63,13 +65,15 @@ Plan pipeline(RandomInstances& random, const Instance& instance) {
     if (stage.zero_stage > 0 && stage.replicas % 2 == 0 && random.chance(0.3)) {
       // The first of every two replicas has the larger slice.
       for (std::int64_t first = 0; first < 3 * stage.replicas / 2; first += 3) {
-        stage.zero_slices.insert(stage.zero_slices.end(), {{first, first + 2}, {first + 2, first + 3}});
+        stage.zero_slices.insert(stage.zero_slices.end(),
+                                 {{first, first + 2}, {first + 2, first + 3}});
       }
       continue;
     }
     const int group = random.pick(1, stage.replicas);
     if (stage.zero_stage == 0 || stage.replicas % group != 0 || random.chance(0.5)) continue;
-    for (int first = 0; first < stage.replicas; first += group) stage.zero_groups.push_back({first, first + group});
+    for (int first = 0; first < stage.replicas; first += group)
+      stage.zero_groups.push_back({first, first + group});
   }
   return plan;
 }
@@ -77,7 +81,8 @@ Plan pipeline(RandomInstances& random, const Instance& instance) {
 TransferForms drawn_forms(RandomInstances& random, const Plan& plan) {
   if (random.chance(0.5)) return {};
   const std::size_t num_chunks = chunk_places(plan).size();
-  return {std::vector<CutForms>(num_chunks, {TransferForm::slices, TransferForm::slices}), {TransferForm::slices}};
+  return {std::vector<CutForms>(num_chunks, {TransferForm::slices, TransferForm::slices}),
+          {TransferForm::slices}};
 }
 
 TEST_CASE("representatives of shifted replicas give what all devices give", "[simulate]") {
@@ -103,7 +108,8 @@ TEST_CASE("representatives of shifted replicas give what all devices give", "[si
     for (std::size_t d = 0; d < all.devices.size(); ++d) {
       CHECK(one.devices[d].device == all.devices[d].device);
       CHECK(close(one.devices[d].busy_seconds, all.devices[d].busy_seconds, seconds));
-      CHECK(close(one.devices[d].communication_seconds, all.devices[d].communication_seconds, seconds));
+      CHECK(close(one.devices[d].communication_seconds, all.devices[d].communication_seconds,
+                  seconds));
       CHECK(close(one.devices[d].last_end_seconds, all.devices[d].last_end_seconds, seconds));
       CHECK(one.devices[d].peak_bytes == all.devices[d].peak_bytes);
       CHECK(one.devices[d].peak_stored == all.devices[d].peak_stored);

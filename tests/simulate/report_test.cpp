@@ -28,7 +28,8 @@ struct Case {
   }
 };
 
-const std::string zero_bubble = R"([["F0.0", "F0.1", "B0.0", "W0.0", "F0.2", "B0.1", "W0.1", "B0.2", "W0.2"],
+const std::string zero_bubble =
+    R"([["F0.0", "F0.1", "B0.0", "W0.0", "F0.2", "B0.1", "W0.1", "B0.2", "W0.2"],
                                     ["F1.0", "B1.0", "F1.1", "B1.1", "W1.0", "F1.2", "B1.2", "W1.1", "W1.2"]])";
 
 TEST_CASE("a small pipeline is drawn", "[simulate]") {
@@ -44,7 +45,8 @@ TEST_CASE("a small pipeline is drawn", "[simulate]") {
 TEST_CASE("a simulation as JSON", "[simulate]") {
   Case made;
   const Simulation simulation = made.run(task_orders(made.plan));
-  const Json document = parse_json(simulation_json(simulation, made.programs, {{{"amp", 13.0}}, 9.5}), "out");
+  const Json document =
+      parse_json(simulation_json(simulation, made.programs, {{{"amp", 13.0}}, 9.5}), "out");
   CHECK(document["schema"] == "pptrain.simulation/1");
   CHECK(document["makespan_seconds"] == 12);
   CHECK(document["estimates"]["amp"] == 13);
@@ -63,8 +65,9 @@ TEST_CASE("a simulation as JSON", "[simulate]") {
 
 TEST_CASE("keys of a simulation are those that are described", "[simulate]") {
   Case made;
-  const Json document =
-      parse_json(simulation_json(made.run(task_orders(made.plan)), made.programs, {{{"amp", 13.0}}, 9.5}), "out");
+  const Json document = parse_json(
+      simulation_json(made.run(task_orders(made.plan)), made.programs, {{{"amp", 13.0}}, 9.5}),
+      "out");
   const auto names = [](const Json& object) {
     std::vector<std::string> all;
     for (const auto& [name, value] : object.items()) all.push_back(name);
@@ -89,7 +92,8 @@ TEST_CASE("an order that was printed can be read", "[simulate]") {
 TEST_CASE("a wrong order is refused", "[simulate]") {
   const Case made;
   const auto refused = [&](const std::string& from, const std::string& to) {
-    return complaint_of([&] { parse_orders(replaced(zero_bubble, from, to), "o.json", made.plan); });
+    return complaint_of(
+        [&] { parse_orders(replaced(zero_bubble, from, to), "o.json", made.plan); });
   };
   CHECK_THAT(refused("\"F0.0\"", "\"G0.0\""), Catch::Contains("\"G0.0\" is no task"));
   CHECK_THAT(refused("\"F0.0\"", "\"F0.-1\""), Catch::Contains("is no task"));
@@ -100,7 +104,8 @@ TEST_CASE("a wrong order is refused", "[simulate]") {
   CHECK_THAT(refused("\"F0.0\"", "\"F0.3\""), Catch::Contains("there is no micro-batch 3"));
   CHECK_THAT(refused("\"F0.0\"", "\"F0.1\""), Catch::Contains("comes twice or too early"));
   CHECK_THAT(refused("\"F0.0\", ", ""), Catch::Contains("\"B0.0\" comes twice or too early"));
-  CHECK_THAT(refused(", \"B0.2\", \"W0.2\"", ""), Catch::Contains("chunk 0 never runs B of micro-batch 2"));
+  CHECK_THAT(refused(", \"B0.2\", \"W0.2\"", ""),
+             Catch::Contains("chunk 0 never runs B of micro-batch 2"));
   CHECK_THAT(refused("[[", "[[], ["), Catch::Contains("3 lists of tasks"));
 }
 

@@ -10,7 +10,8 @@ namespace {
 Cluster two_nodes() {
   return parse_cluster(
       "[[device]]\nkind = \"d\"\nmemory = \"1 GB\"\n[[node]]\nkind = \"n\"\ncount = 2\n"
-      "devices = { kind = \"d\", count = 4 }\nlink = { bandwidth = \"100 B/s\" }\nuplink = { bandwidth = \"40 B/s\" "
+      "devices = { kind = \"d\", count = 4 }\nlink = { bandwidth = \"100 B/s\" }\nuplink = { "
+      "bandwidth = \"40 B/s\" "
       "}\n",
       "c");
 }
@@ -37,12 +38,17 @@ const auto nothing = [](Communication&) {};
 TEST_CASE("a ring of a runtime takes its part of the slowest link", "[rings]") {
   CHECK(ring_seconds({0}, 400, nothing) == 0.0);
   CHECK(ring_seconds({0, 1, 2, 3}, 400, nothing) == Approx(2.0 * 3 / 4 * 400 / 100));
-  CHECK(ring_seconds({0, 1, 2, 3}, 400, [](Communication& c) { c.link_share = 0.5; }) == Approx(12.0));
-  CHECK(ring_seconds({0, 1, 2, 3}, 400, [](Communication& c) { c.half_bytes = 400; }) == Approx(12.0));
-  CHECK(ring_seconds({0, 1, 2, 3}, 400, [](Communication& c) { c.start_seconds = 1; }) == Approx(7.0));
+  CHECK(ring_seconds({0, 1, 2, 3}, 400, [](Communication& c) { c.link_share = 0.5; }) ==
+        Approx(12.0));
+  CHECK(ring_seconds({0, 1, 2, 3}, 400, [](Communication& c) { c.half_bytes = 400; }) ==
+        Approx(12.0));
+  CHECK(ring_seconds({0, 1, 2, 3}, 400, [](Communication& c) { c.start_seconds = 1; }) ==
+        Approx(7.0));
   // The links of a device lead to three neighbours, and two devices have a third of them.
-  CHECK(ring_seconds({0, 1}, 400, [](Communication& c) { c.link_neighbours["d"] = 3; }) == Approx(12.0));
-  CHECK(ring_seconds({0, 1, 2, 3}, 400, [](Communication& c) { c.link_neighbours["d"] = 3; }) == Approx(6.0));
+  CHECK(ring_seconds({0, 1}, 400, [](Communication& c) { c.link_neighbours["d"] = 3; }) ==
+        Approx(12.0));
+  CHECK(ring_seconds({0, 1, 2, 3}, 400, [](Communication& c) { c.link_neighbours["d"] = 3; }) ==
+        Approx(6.0));
 }
 
 TEST_CASE("groups on the same nodes share their uplinks", "[rings]") {

@@ -27,7 +27,8 @@ Cluster without_latency(int devices) {
   return cluster;
 }
 
-Simulation simulated(const Instance& instance, const Plan& plan, Recording recording = Recording::sums) {
+Simulation simulated(const Instance& instance, const Plan& plan,
+                     Recording recording = Recording::sums) {
   const Programs programs = compile_training(plan, task_orders(plan), {});
   check_programs(plan, programs);
   return simulate(instance, plan, programs, {recording});
@@ -41,7 +42,9 @@ void check_sums(const Simulation& simulation) {
   }
 }
 
-TEST_CASE("offloaded activations take the longer of passes and link, and leave a layer and a neighbour", "[simulate]") {
+TEST_CASE(
+    "offloaded activations take the longer of passes and link, and leave a layer and a neighbour",
+    "[simulate]") {
   Profile profile = equal_layers(3);
   for (ProfileLayer& l : profile.layers) l.stored_bytes = 100;
   Cluster cluster = without_latency(1);
@@ -58,7 +61,8 @@ TEST_CASE("offloaded activations take the longer of passes and link, and leave a
   CHECK(simulation.makespan_seconds == 4 * (5.5 + 6.0));
   CHECK(simulation.devices[0].busy_seconds == 4 * 9.0);
   check_sums(simulation);
-  // Behind the last F: its last layer, the one before that is leaving, and the last one of the first B, which comes.
+  // Behind the last F: its last layer, the one before that is leaving, and the last one of the
+  // first B, which comes.
   CHECK(simulation.devices[0].peak_bytes == 300.0);
   plan.stages[0].offload_activations = false;
   CHECK(simulated(instance, plan).devices[0].peak_bytes == 1200.0);
@@ -116,7 +120,8 @@ TEST_CASE("peak bytes are those of the memory model", "[simulate]") {
     const Plan plan = uniform_plan(even_division(4, 4), 2, 1, 12, 2, name);
     const Simulation simulation = simulated(instance, plan);
     const std::vector<double> need = memory_bytes(instance, plan);
-    for (const SimulatedDevice& device : simulation.devices) CHECK(device.peak_bytes == need[device.device.index()]);
+    for (const SimulatedDevice& device : simulation.devices)
+      CHECK(device.peak_bytes == need[device.device.index()]);
   }
 }
 
@@ -124,7 +129,8 @@ TEST_CASE("transfers over one link delay the next stage", "[simulate]") {
   // 3000 B take 3 s and arrive 0.5 s later; the second micro-batch's follow the first one's.
   const Profile profile = equal_layers(2, 3000);
   const Cluster cluster = nodes_of(1, 2);
-  const Simulation simulation = simulated({profile, cluster, 2}, uniform_plan({{0, 1}, {1, 2}}, 1, 1, 2, 1, "gpipe"));
+  const Simulation simulation =
+      simulated({profile, cluster, 2}, uniform_plan({{0, 1}, {1, 2}}, 1, 1, 2, 1, "gpipe"));
   // Stage 1: F 4.5-5.5 and 7.5-8.5, BW 8.5-10.5 and 10.5-12.5. Stage 0: BW 14-16 and 17-19.
   CHECK(simulation.makespan_seconds == 19.0);
   const SimulatedDevice& last = simulation.devices[1];
@@ -158,7 +164,8 @@ TEST_CASE("between two and three replicas the common samples cross", "[simulate]
   plan.stages[1].devices = {{DeviceId(2)}, {DeviceId(3)}, {DeviceId(4)}};
   plan.stages[1].samples = {{0, 2}, {2, 4}, {4, 6}};
   const Simulation simulation = simulated({profile, cluster, 6}, plan);
-  // F 0-3. Two samples arrive after 1.5 s, one after 1 s: F 4.5-6.5, 4-6, 4.5-6.5; BW until 10.5, 10, 10.5.
+  // F 0-3. Two samples arrive after 1.5 s, one after 1 s: F 4.5-6.5, 4-6, 4.5-6.5; BW until 10.5,
+  // 10, 10.5.
   CHECK(simulation.devices[2].first_start_seconds == 4.5);
   CHECK(simulation.devices[3].first_start_seconds == 4.0);
   CHECK(simulation.devices[3].last_end_seconds == 10.0);
@@ -184,22 +191,27 @@ TEST_CASE("one stage takes what the amp estimate says", "[simulate]") {
       plan.stages[0].zero_stage = zero_stage;
       const Simulation simulation = simulated(instance, plan);
       const StageParts parts(plan.stages[0]);
-      // Sums are scattered: half an all-reduce, with stages 2 and 3 after every W, all but the last beside tasks.
+      // Sums are scattered: half an all-reduce, with stages 2 and 3 after every W, all but the last
+      // beside tasks.
       const double sums = zero_stage == 0 ? 0.0 : gradient_seconds(instance, parts) / 2.0;
-      // A layer's weights come in 1.5 s. With stage 3 the first one's are waited for, with stages 1 and 2 too, but they
-      // come as soon as they are updated, 0.125 s before the middle layer's. F takes longer than the others' gathers.
+      // A layer's weights come in 1.5 s. With stage 3 the first one's are waited for, with stages 1
+      // and 2 too, but they come as soon as they are updated, 0.125 s before the middle layer's. F
+      // takes longer than the others' gathers.
       const double gathers = zero_stage == 0 ? 0.0 : zero_stage == 3 ? 1.5 : 1.5 - 0.125;
-      const double without = iteration_seconds(instance, plan) - 2.0 * 3.0 * gather_seconds(instance, parts.all()[0]);
+      const double without =
+          iteration_seconds(instance, plan) - 2.0 * 3.0 * gather_seconds(instance, parts.all()[0]);
       CHECK(simulation.makespan_seconds == Approx(without - sums + gathers));
       check_sums(simulation);
     }
   }
   Plan plan = uniform_plan({{0, 3}}, 1, 1, 12, 4, "gpipe");
-  CHECK(simulated(instance, plan).makespan_seconds == Approx(amp_terms(instance, plan).iteration_seconds));
+  CHECK(simulated(instance, plan).makespan_seconds ==
+        Approx(amp_terms(instance, plan).iteration_seconds));
 }
 
 TEST_CASE("nodes sum gradients within, then between them", "[simulate]") {
-  // 1000 B: an all-reduce within a node takes 2 s, between the nodes 1000 B at 100 B/s and twice 1 s.
+  // 1000 B: an all-reduce within a node takes 2 s, between the nodes 1000 B at 100 B/s and twice 1
+  // s.
   Profile profile = equal_layers(1);
   profile.bytes_per_parameter = {10, 10, 0};
   profile.layers[0].parameters = 100;
@@ -230,7 +242,8 @@ TEST_CASE("unequal slices take as long as if all were as large as the largest", 
   plan.stages[0].zero_slices = {{0, 3}, {3, 4}};
   const Simulation simulation = simulated({profile, cluster, 2}, plan);
   const double longer = all_gather_seconds(cluster.groups[0].link, 2, 1500.0) - gather;
-  CHECK(simulation.makespan_seconds == Approx(equal + 2.0 * longer));  // the gather before F, and the scattered sums
+  CHECK(simulation.makespan_seconds == Approx(equal + 2.0 * longer));  // the gather before F, and
+                                                                       // the scattered sums
   CHECK(longer > 0.0);
   check_sums(simulation);
 }
@@ -248,8 +261,9 @@ TEST_CASE("gradient sums of all shards and stages share the uplinks of their nod
   // Two members sum half of 2000 B each over the uplink that one would pass with all of it.
   const Plan shards = uniform_plan({{0, 2}}, 2, 2, 2, 2, "1f1b");
   CHECK(simulated({profile, cluster, 2}, shards).makespan_seconds == Approx(3.0 + 20.0));
-  // A pipeline in each node: the last stage sums alone from 4 s to 6 s, 200 B. Then each has half of the uplink: it has
-  // 800 B left and the first stage 1000 B, which end 16 s later and after the other 200 B alone.
+  // A pipeline in each node: the last stage sums alone from 4 s to 6 s, 200 B. Then each has half
+  // of the uplink: it has 800 B left and the first stage 1000 B, which end 16 s later and after the
+  // other 200 B alone.
   Plan stages = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 2, 2, "1f1b");
   for (int s : {0, 1}) stages.stages[s].devices = {{DeviceId(s)}, {DeviceId(2 + s)}};
   CHECK(simulated({profile, cluster, 2}, stages).makespan_seconds == Approx(6.0 + 16.0 + 2.0));
@@ -260,9 +274,9 @@ TEST_CASE("replicas of several nodes sum gradients within the nodes first", "[si
   profile.bytes_per_parameter = {0, 10, 0};
   profile.layers[0].parameters = 100;
   const Plan plan = uniform_plan({{0, 1}}, 4, 1, 4, 4, "1f1b");
-  // Everyone with everyone, two replicas of a node send half of 1000 B each to the other node and half of what they
-  // have summed: 2000 B over its uplink. In two levels each sends half of its own 500 B, twice: 1000 B, 10 s at 100
-  // B/s.
+  // Everyone with everyone, two replicas of a node send half of 1000 B each to the other node and
+  // half of what they have summed: 2000 B over its uplink. In two levels each sends half of its own
+  // 500 B, twice: 1000 B, 10 s at 100 B/s.
   Cluster cluster = nodes_of(2, 2);
   cluster.groups[0].link = {1e12, 0.0};
   cluster.groups[0].uplink.latency = 0.0;
@@ -280,8 +294,10 @@ TEST_CASE("replicas of several nodes sum gradients within the nodes first", "[si
   alone.num_devices = 1;
   uneven.groups.push_back(alone);
   uneven.finish("made");
-  CHECK(simulated({profile, uneven, 4}, plan).makespan_seconds == Approx(3.0 + 4.0 / 3.0 + 2.0 + 12.0));
-  // In four buckets, of which one is between the nodes while another is within: 12 s and a quarter of 2 s.
+  CHECK(simulated({profile, uneven, 4}, plan).makespan_seconds ==
+        Approx(3.0 + 4.0 / 3.0 + 2.0 + 12.0));
+  // In four buckets, of which one is between the nodes while another is within: 12 s and a quarter
+  // of 2 s.
   Profile buckets = profile;
   buckets.layers[0].parameters = 4 << 20;
   buckets.bytes_per_parameter.gradient = 1000.0 / (4 << 20);
@@ -306,14 +322,16 @@ TEST_CASE("the weights of a layer come beside the layer before", "[simulate]") {
   CHECK(simulated_with(10, "1f1b").makespan_seconds == Approx(13.0));
   // The next F's first layer comes 2-3, the next BW's last 7-8.
   CHECK(simulated_with(10, "gpipe").makespan_seconds == Approx(13.0));
-  // First layer 0-2, second 2-4: F 2-3, 4-5. First again 4-6: F 6-7, 8-9. BW 9-11, 11-13, 13-15, 15-17.
+  // First layer 0-2, second 2-4: F 2-3, 4-5. First again 4-6: F 6-7, 8-9. BW 9-11, 11-13, 13-15,
+  // 15-17.
   const Simulation slow = simulated_with(30, "gpipe");
   CHECK(slow.makespan_seconds == Approx(17.0));
   CHECK(slow.devices[0].communication_seconds == Approx(2.0 + 1.0 + 1.0 + 1.0));
 }
 
 TEST_CASE("weights come from the step before beside the first F", "[simulate]") {
-  // Layers of 500 B come in 1 s each as soon as they are updated, which takes each 0.5 s on half of the parameters.
+  // Layers of 500 B come in 1 s each as soon as they are updated, which takes each 0.5 s on half of
+  // the parameters.
   Profile profile = equal_layers(2);
   profile.bytes_per_parameter = {10, 0, 0};
   for (ProfileLayer& l : profile.layers) {
@@ -327,7 +345,8 @@ TEST_CASE("weights come from the step before beside the first F", "[simulate]") 
   CHECK(simulated({profile, cluster, 2}, plan).makespan_seconds == Approx(7.5));
 }
 
-TEST_CASE("the layer in work counts where it is recomputed or divided over replicas", "[simulate]") {
+TEST_CASE("the layer in work counts where it is recomputed or divided over replicas",
+          "[simulate]") {
   Profile profile = equal_layers(3, 5);
   profile.bytes_per_parameter = {2, 4, 8};
   for (int l = 0; l < 3; ++l) {
@@ -350,7 +369,8 @@ TEST_CASE("the layer in work counts where it is recomputed or divided over repli
 }
 
 TEST_CASE("weights of chunks are gathered beside the tasks of others", "[simulate]") {
-  // Two layers of 100 parameters and 10 B each, over two replicas: 500 B at 1000 B/s and 0.5 s, 1 s a gather.
+  // Two layers of 100 parameters and 10 B each, over two replicas: 500 B at 1000 B/s and 0.5 s, 1 s
+  // a gather.
   Profile profile = equal_layers(2);
   profile.bytes_per_parameter = {10, 0, 0};
   for (ProfileLayer& l : profile.layers) l.parameters = 100;
@@ -362,7 +382,8 @@ TEST_CASE("weights of chunks are gathered beside the tasks of others", "[simulat
   const Simulation simulation = simulated(instance, plan);
   // Chunk 0 until 1, chunk 1 until 2. F0 1-2, F1 2-3, BW1 3-5; chunk 0 again 2-3; BW0 5-7.
   CHECK(simulation.makespan_seconds == Approx(7.0));
-  // Own slices of 500 B each, and beside them both chunks whole while F0 runs, then chunk 1 and 0 again.
+  // Own slices of 500 B each, and beside them both chunks whole while F0 runs, then chunk 1 and 0
+  // again.
   for (const SimulatedDevice& device : simulation.devices) {
     CHECK(device.peak_bytes == Approx(3000.0));
     CHECK(device.communication_seconds == Approx(1.0));
@@ -408,12 +429,14 @@ TEST_CASE("the optimizer steps when all have agreed on the norm", "[simulate]") 
   profile.layers[0].update_seconds[{"v", 1}] = 5.0;
   profile.layers[1].update_seconds[{"v", 1}] = 2.0;
   const Cluster cluster = without_latency(2);
-  const Simulation simulation = simulated({profile, cluster, 4}, uniform_plan({{0, 1}, {1, 2}}, 1, 1, 4, 1, "1f1b"));
+  const Simulation simulation =
+      simulated({profile, cluster, 4}, uniform_plan({{0, 1}, {1, 2}}, 1, 1, 4, 1, "1f1b"));
   CHECK(simulation.makespan_seconds == 15.0 + 5.0);
   CHECK(simulation.devices[1].last_end_seconds == 15.0 + 2.0);
 }
 
-TEST_CASE("a chunk that hands over to one divided differently exchanges samples behind its task", "[simulate]") {
+TEST_CASE("a chunk that hands over to one divided differently exchanges samples behind its task",
+          "[simulate]") {
   const Profile profile = equal_layers(2, 100.0);
   const Cluster cluster = nodes_of(1, 2);  // links of 1000 B/s and 0.5 s
   const Instance instance = {profile, cluster, 4};
@@ -421,7 +444,8 @@ TEST_CASE("a chunk that hands over to one divided differently exchanges samples 
   CHECK(simulated(instance, plan).makespan_seconds == Approx(2.0 * 2.0 * 3.0));
   // Device 1 lacks a sample in F, device 0 in B; then device 1 computes three of the four.
   plan.stages[0].blocks = {{{1, 2}, 2, 1, TensorPattern::replicate, {{0, 1}, {1, 4}}, {}}};
-  CHECK(simulated(instance, plan).makespan_seconds == Approx(2.0 * 3.0 + 3.0 * 3.0 + 2.0 * (0.1 + 0.5)));
+  CHECK(simulated(instance, plan).makespan_seconds ==
+        Approx(2.0 * 3.0 + 3.0 * 3.0 + 2.0 * (0.1 + 0.5)));
 }
 
 }  // namespace

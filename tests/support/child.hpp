@@ -30,8 +30,8 @@ inline void hush() {
   if (std::freopen("/dev/null", "w", stderr) == nullptr) ::_exit(99);
 }
 
-/// From now on this process cannot make a file longer: as on a full disk, but with EFBIG in place of ENOSPC. For a
-/// child.
+/// From now on this process cannot make a file longer: as on a full disk, but with EFBIG in place
+/// of ENOSPC. For a child.
 inline void limit_files(rlim_t bytes) {
   ::signal(SIGXFSZ, SIG_IGN);
   const rlimit limit = {bytes, bytes};

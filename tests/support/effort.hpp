@@ -22,9 +22,9 @@ inline double seconds_of_a_sort() {
   return process_cpu_seconds() - start;
 }
 
-/// What `work` costs this process, in sorts of a hundred thousand numbers: a measure of its steps that is about the
-/// same on a slow machine and a fast one, a busy one and a free one, since both sorts and work get what the machine
-/// gives.
+/// What `work` costs this process, in sorts of a hundred thousand numbers: a measure of its steps
+/// that is about the same on a slow machine and a fast one, a busy one and a free one, since both
+/// sorts and work get what the machine gives.
 template <class Work>
 double effort_of(const Work& work) {
   constexpr int sorts = 5;  // before, and again after

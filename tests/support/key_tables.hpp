@@ -11,11 +11,12 @@
 
 namespace pptrain {
 
-/// Holds a table of keys to its reader. `document` is one that has every described key; without a key it is refused
-/// where the table names no default, and read where it does. `bound` are keys that are there or not with others.
+/// Holds a table of keys to its reader. `document` is one that has every described key; without a
+/// key it is refused where the table names no default, and read where it does. `bound` are keys
+/// that are there or not with others.
 template <class Parse>
-void check_key_table(const Json& document, const std::string& pointer, const KeyTable& table, const Parse& parse,
-                     const std::vector<std::string>& bound = {}) {
+void check_key_table(const Json& document, const std::string& pointer, const KeyTable& table,
+                     const Parse& parse, const std::vector<std::string>& bound = {}) {
   const Json::json_pointer place(pointer);
   for (const KeyDescription& key : table.keys) {
     INFO(table.path << ": " << key.name);

@@ -12,8 +12,9 @@
 
 namespace pptrain::test {
 
-/// A device that does what it is told as late as it may: ordered work when something waits for it, copies to the host
-/// when they have been asked for several times. What changes too early, or is read too early, shows as a wrong number.
+/// A device that does what it is told as late as it may: ordered work when something waits for it,
+/// copies to the host when they have been asked for several times. What changes too early, or is
+/// read too early, shows as a wrong number.
 class LateDevice : public Device {
  public:
   std::string name() const override { return "late device"; }
@@ -30,7 +31,9 @@ class LateDevice : public Device {
   }
   void upload(void* to, const void* from, std::size_t bytes) override {
     const auto* first = static_cast<const char*>(from);
-    order([to, now = std::vector<char>(first, first + bytes)] { std::memcpy(to, now.data(), now.size()); });
+    order([to, now = std::vector<char>(first, first + bytes)] {
+      std::memcpy(to, now.data(), now.size());
+    });
   }
   void download(void* to, const void* from, std::size_t bytes) override {
     ++num_blocking_;
@@ -54,7 +57,9 @@ class LateDevice : public Device {
   void follow(DeviceWork& work) override {
     order([this, copy = static_cast<Work&>(work).copy()] { copy->run(*this); });
   }
-  DeviceWorkPtr work_so_far() override { return std::make_unique<Work>(*this, std::make_shared<Copy>(num_ordered_)); }
+  DeviceWorkPtr work_so_far() override {
+    return std::make_unique<Work>(*this, std::make_shared<Copy>(num_ordered_));
+  }
   DeviceMomentPtr moment() override {
     synchronize();
     return host_device().moment();
@@ -86,7 +91,8 @@ class LateDevice : public Device {
   };
   class Work final : public DeviceWork {
    public:
-    Work(LateDevice& device, std::shared_ptr<Copy> copy) : device_(device), copy_(std::move(copy)) {}
+    Work(LateDevice& device, std::shared_ptr<Copy> copy)
+        : device_(device), copy_(std::move(copy)) {}
     const std::shared_ptr<Copy>& copy() const { return copy_; }
     bool has_ended() override {
       if (device_.fails_) throw_runtime_failure({"", "the device has failed", "", ""});

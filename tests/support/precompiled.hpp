@@ -1,7 +1,7 @@
 #pragma once
 
-// What nearly every test includes. CMake compiles these headers once and puts them in front of each test, which
-// includes what it needs all the same.
+// What nearly every test includes. CMake compiles these headers once and puts them in front of each
+// test, which includes what it needs all the same.
 #include <fmt/format.h>
 
 #include <algorithm>

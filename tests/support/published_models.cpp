@@ -3,7 +3,8 @@
 namespace pptrain::test {
 namespace {
 
-std::vector<std::string> joined(std::vector<std::string> all, const std::vector<std::string>& more) {
+std::vector<std::string> joined(std::vector<std::string> all,
+                                const std::vector<std::string>& more) {
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }

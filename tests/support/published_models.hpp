@@ -5,8 +5,8 @@
 
 namespace pptrain::test {
 
-/// The folders of tests/data/models: those of models that predict the next token, without experts and with them, then
-/// the others.
+/// The folders of tests/data/models: those of models that predict the next token, without experts
+/// and with them, then the others.
 inline const std::vector<std::string> published_models = {"llama",        "llama-tied-rope3",
                                                           "llama-biases", "llama-linear-rope",
                                                           "llama-yarn",   "qwen2",

@@ -26,8 +26,8 @@ void observe_sent(SentObserver observer) { told = std::move(observer); }
 }  // namespace pptrain::test
 
 /// Stands before MPI's own in the tests.
-extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
-                         MPI_Request* request) {
+extern "C" int MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm, MPI_Request* request) {
   const int status = PMPI_Isend(data, count, type, to, tag, comm, request);
   if (pptrain::test::told) pptrain::test::told(count, type, pptrain::test::rank_of_world(to, comm));
   return status;

@@ -34,9 +34,10 @@ struct SimulatedTime::Memory {
   pthread_mutex_t mutex;
   std::array<pthread_cond_t, most_ranks> due;  ///< by rank
   double now;
-  std::array<double, most_ranks> wakes;  ///< by rank: when its sleep ends; not later than now: it is awake
+  std::array<double, most_ranks> wakes;  ///< by rank: when its sleep ends; not later than now: it
+                                         ///< is awake
   std::array<bool, most_ranks> naps;     ///< by rank: whether that is a nap
-  std::array<bool, most_ranks> rung;     ///< by rank: whether it was sent something since its last nap
+  std::array<bool, most_ranks> rung;  ///< by rank: whether it was sent something since its last nap
 
   void make() {
     pthread_mutexattr_t of_mutex;
@@ -70,7 +71,8 @@ SimulatedTime::SimulatedTime(MPI_Comm comm) : comm_(comm), is_simulated_(!machin
   MPI_Comm_rank(comm, &rank_);
   MPI_Comm_size(comm, &size);
   if (size > most_ranks) throw std::logic_error("simulated time of too many ranks");
-  MPI_Win_allocate_shared(rank_ == 0 ? sizeof(Memory) : 0, 1, MPI_INFO_NULL, comm, &memory_, &window_);
+  MPI_Win_allocate_shared(rank_ == 0 ? sizeof(Memory) : 0, 1, MPI_INFO_NULL, comm, &memory_,
+                          &window_);
   MPI_Aint bytes = 0;
   int unit = 0;
   MPI_Win_shared_query(window_, 0, &bytes, &unit, &memory_);
@@ -98,10 +100,12 @@ void SimulatedTime::sleep_until(double time) {
 double SimulatedTime::nap_end(double time) {
   if (std::exchange(memory_->rung[static_cast<std::size_t>(rank_)], false)) naps_ = 0;
   const int growth = std::clamp(++naps_ - naps_before_growth, 0, 16);
-  return std::max(time, memory_->now + std::min(longest_grown_nap, std::ldexp(time - memory_->now, growth)));
+  return std::max(
+      time, memory_->now + std::min(longest_grown_nap, std::ldexp(time - memory_->now, growth)));
 }
 
-/// Something was sent to the rank: if it naps it looks at once, and soon again after its next look if not.
+/// Something was sent to the rank: if it naps it looks at once, and soon again after its next look
+/// if not.
 void SimulatedTime::ring(int rank) {
   const auto to = static_cast<std::size_t>(rank);
   const Memory::Lock lock(*memory_);

@@ -6,14 +6,17 @@
 
 namespace pptrain::test {
 
-/// A time of all ranks that passes while every one of them sleeps, and then at once to where the first is due: what a
-/// rank computes takes none of it, and neither does a machine that is slow or busy. So sleeps, the waits between them
-/// and timeouts last what the program makes of them, on any machine.
+/// A time of all ranks that passes while every one of them sleeps, and then at once to where the
+/// first is due: what a rank computes takes none of it, and neither does a machine that is slow or
+/// busy. So sleeps, the waits between them and timeouts last what the program makes of them, on any
+/// machine.
 ///
-/// A nap between two looks for a message ends when somebody sends this rank one, and grows while nobody does: to hand a
-/// busy machine from one rank to the other takes milliseconds, so that must not happen at every look.
+/// A nap between two looks for a message ends when somebody sends this rank one, and grows while
+/// nobody does: to hand a busy machine from one rank to the other takes milliseconds, so that must
+/// not happen at every look.
 ///
-/// PPTRAIN_TEST_CLOCK=machine makes it the machine's time all the same, for those who want to measure.
+/// PPTRAIN_TEST_CLOCK=machine makes it the machine's time all the same, for those who want to
+/// measure.
 class SimulatedTime final : public TimeSource {
  public:
   /// Collective over `comm`, whose ranks share one host; so is the end.
@@ -27,8 +30,9 @@ class SimulatedTime final : public TimeSource {
   /// False where it is the machine's.
   bool is_simulated() const { return is_simulated_; }
 
-  /// The rank's time is the simulated one as long as this lives. All that ranks do meanwhile to wait for each other
-  /// has to sleep: a rank in a blocking call of MPI keeps the time from passing.
+  /// The rank's time is the simulated one as long as this lives. All that ranks do meanwhile to
+  /// wait for each other has to sleep: a rank in a blocking call of MPI keeps the time from
+  /// passing.
   class Section {
    public:
     /// Collective over the ranks; the end is not.

@@ -13,15 +13,18 @@ inline std::int64_t num_layers(const Plan& plan) {
   return end;
 }
 
-/// A table of tokens that the first and the last of so many layers share; `row_bytes` of its gradient.
-inline std::vector<Tie> token_tie(std::int64_t num_layers, std::int64_t rows, double row_bytes = 4.0) {
+/// A table of tokens that the first and the last of so many layers share; `row_bytes` of its
+/// gradient.
+inline std::vector<Tie> token_tie(std::int64_t num_layers, std::int64_t rows,
+                                  double row_bytes = 4.0) {
   if (num_layers < 2) return {};
   return {{"wte.weight", {0, num_layers - 1}, "vocabulary", rows, row_bytes}};
 }
 
-/// The same with a third layer that reads the table, and a parameter that all members of a group have whole and every
-/// second layer reads.
-inline std::vector<Tie> many_ties(std::int64_t num_layers, std::int64_t rows, double row_bytes = 4.0) {
+/// The same with a third layer that reads the table, and a parameter that all members of a group
+/// have whole and every second layer reads.
+inline std::vector<Tie> many_ties(std::int64_t num_layers, std::int64_t rows,
+                                  double row_bytes = 4.0) {
   std::vector<Tie> ties = token_tie(num_layers, rows, row_bytes);
   if (num_layers > 2) ties[0].layers.insert(ties[0].layers.begin() + 1, num_layers / 2);
   Tie whole = {"bias.weight", {}, "", 32, row_bytes};
@@ -31,7 +34,11 @@ inline std::vector<Tie> many_ties(std::int64_t num_layers, std::int64_t rows, do
 }
 
 /// Ties of all layers of a plan's model.
-inline std::vector<Tie> token_tie(const Plan& plan, std::int64_t rows) { return token_tie(num_layers(plan), rows); }
-inline std::vector<Tie> many_ties(const Plan& plan, std::int64_t rows) { return many_ties(num_layers(plan), rows); }
+inline std::vector<Tie> token_tie(const Plan& plan, std::int64_t rows) {
+  return token_tie(num_layers(plan), rows);
+}
+inline std::vector<Tie> many_ties(const Plan& plan, std::int64_t rows) {
+  return many_ties(num_layers(plan), rows);
+}
 
 }  // namespace pptrain::test

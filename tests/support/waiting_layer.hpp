@@ -9,13 +9,17 @@
 
 namespace pptrain::test {
 
-/// A layer that takes a fixed time instead of computing; what it passes on is zero. It has the parameters of the
-/// layer that it stands for.
+/// A layer that takes a fixed time instead of computing; what it passes on is zero. It has the
+/// parameters of the layer that it stands for.
 class WaitingLayer final : public LayerModule {
  public:
   WaitingLayer(std::unique_ptr<LayerModule> real, const Layer& layer, LayerContext& context,
                const LayerSeconds& seconds)
-      : real_(std::move(real)), input_(layer.input), output_(layer.output), context_(context), seconds_(seconds) {}
+      : real_(std::move(real)),
+        input_(layer.input),
+        output_(layer.output),
+        context_(context),
+        seconds_(seconds) {}
 
   Tensor forward(Batch& batch, Tensor /*input*/, SavedPtr* saved) override {
     wait(seconds_.forward);
@@ -26,7 +30,9 @@ class WaitingLayer final : public LayerModule {
     wait(seconds_.backward_input);
     return zeros(batch, input_);
   }
-  void backward_weight(const Batch& /*batch*/, Saved& /*saved*/) override { wait(seconds_.backward_weight); }
+  void backward_weight(const Batch& /*batch*/, Saved& /*saved*/) override {
+    wait(seconds_.backward_weight);
+  }
 
  private:
   struct Nothing final : Saved {

@@ -39,7 +39,8 @@ TEST_CASE("an arena wastes at most an eighth and aligns to 64 bytes", "[tensor]"
   }
 }
 
-TEST_CASE("blocks of a device are given out in the same order, whatever order they came back in", "[tensor]") {
+TEST_CASE("blocks of a device are given out in the same order, whatever order they came back in",
+          "[tensor]") {
   test::LateDevice device;
   Arena arena(0, "", device);
   std::vector<Buffer> blocks(3);
@@ -49,7 +50,8 @@ TEST_CASE("blocks of a device are given out in the same order, whatever order th
     first.push_back(block.data());
   }
   std::sort(first.begin(), first.end());
-  std::sort(blocks.begin(), blocks.end(), [](const Buffer& a, const Buffer& b) { return a.data() < b.data(); });
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Buffer& a, const Buffer& b) { return a.data() < b.data(); });
   for (const auto& order : {std::array{0, 1, 2}, std::array{2, 0, 1}, std::array{1, 2, 0}}) {
     for (const int block : order) blocks[static_cast<std::size_t>(block)].reset();
     std::vector<void*> now;
@@ -87,7 +89,8 @@ TEST_CASE("an arena refuses what exceeds its capacity and stays usable", "[tenso
   REQUIRE(arena.bytes_in_use() == 4096);
 }
 
-TEST_CASE("cached blocks of other sizes make room before the cap or the host's memory is exceeded", "[tensor]") {
+TEST_CASE("cached blocks of other sizes make room before the cap or the host's memory is exceeded",
+          "[tensor]") {
   // Memory really held (in use and cached) stays within the cap, not only what is in use.
   Arena arena(1 << 20);
   for (std::size_t bytes = 1 << 19; bytes >= 1 << 14; bytes /= 2) Buffer(arena, bytes).reset();

@@ -36,7 +36,8 @@ TEST_CASE("views share the memory of their matrix", "[tensor]") {
     REQUIRE(view.rows == 2);
     REQUIRE(view.columns == 3);
     REQUIRE(view.stride == 6);
-    const auto distance = static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor.matrix().data);
+    const auto distance =
+        static_cast<std::byte*>(view.data) - static_cast<std::byte*>(tensor.matrix().data);
     REQUIRE(distance == static_cast<std::ptrdiff_t>(8 * size_of(type)));
   }
 }

@@ -17,7 +17,8 @@ struct DrawnBpe {
   std::vector<std::string> texts;
   std::vector<ListedMerge> merges;
 
-  DrawnBpe(std::mt19937& random, const std::vector<std::string>& letters, int num_merges) : texts(letters) {
+  DrawnBpe(std::mt19937& random, const std::vector<std::string>& letters, int num_merges)
+      : texts(letters) {
     std::set<std::string> known(letters.begin(), letters.end());
     for (int i = 0; i < num_merges; ++i) {
       const auto draw = [&] { return static_cast<std::uint32_t>(random() % texts.size()); };
@@ -32,7 +33,8 @@ struct DrawnBpe {
 
   TokenTable table() const {
     TokenTable table;
-    for (std::size_t i = 0; i < texts.size(); ++i) REQUIRE(table.add(texts[i], static_cast<std::uint32_t>(i)));
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      REQUIRE(table.add(texts[i], static_cast<std::uint32_t>(i)));
     return table;
   }
 };
@@ -67,7 +69,8 @@ TEST_CASE("words are merged as byte-pair encoding is defined, short and long", "
   for (int trial = 0; trial < 60; ++trial) {
     const bool wide = trial % 2 == 1;  // letters beyond the table of near pairs
     const std::vector<std::string> letters =
-        wide ? std::vector<std::string>{"a", "\u2581", "\u4e00", "b"} : std::vector<std::string>{"a", "b", "c", "d"};
+        wide ? std::vector<std::string>{"a", "\u2581", "\u4e00", "b"}
+             : std::vector<std::string>{"a", "b", "c", "d"};
     const DrawnBpe drawn(random, letters, 4 + trial);
     const BpeModel model(drawn.table(), drawn.merges, {});
     BpeScratch kept;
@@ -83,7 +86,8 @@ TEST_CASE("words are merged as byte-pair encoding is defined, short and long", "
       Tokens again;
       for (int i = 0; i < 2; ++i) model.append(word, kept, again);
       CHECK(again.size() == 2 * plain.size());
-      CHECK(std::equal(plain.begin(), plain.end(), again.begin() + static_cast<std::ptrdiff_t>(plain.size())));
+      CHECK(std::equal(plain.begin(), plain.end(),
+                       again.begin() + static_cast<std::ptrdiff_t>(plain.size())));
     }
   }
 }
@@ -95,7 +99,8 @@ TEST_CASE("characters without token", "[bpe]") {
     table.add("a", 1);
     table.add("aa", 2);
     table.add("<0x21>", 3);  // "!"
-    return BpeModel(std::move(table), {{1, 1, 2}}, {.unknown = 0U, .fuse_unknown = fuse, .byte_fallback = fallback});
+    return BpeModel(std::move(table), {{1, 1, 2}},
+                    {.unknown = 0U, .fuse_unknown = fuse, .byte_fallback = fallback});
   };
   CHECK(encoded(model(false, false), "a??a?") == Tokens{1, 0, 0, 1, 0});
   CHECK(encoded(model(true, false), "a??a?") == Tokens{1, 0, 1, 0});
@@ -107,9 +112,12 @@ TEST_CASE("characters without token", "[bpe]") {
   CHECK(encoded(BpeModel(std::move(table), {}, {}), "?a?") == Tokens{5});
 }
 
-TEST_CASE("what stands around a character that is left out is merged, in short words and in long ones", "[bpe]") {
+TEST_CASE(
+    "what stands around a character that is left out is merged, in short words and in long ones",
+    "[bpe]") {
   TokenTable table;
-  for (const char* text : {"a", "b", "ab"}) table.add(text, static_cast<std::uint32_t>(table.size()));
+  for (const char* text : {"a", "b", "ab"})
+    table.add(text, static_cast<std::uint32_t>(table.size()));
   const BpeModel model(std::move(table), {{0, 1, 2}}, {});
   const std::string many(100, 'a');
   for (const std::size_t length : std::vector<std::size_t>{1, 20, 100}) {

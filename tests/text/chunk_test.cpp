@@ -12,14 +12,18 @@ using Tokens = std::vector<std::uint32_t>;
 /// Lines of words in several scripts, of numbers, of space alone and of added tokens.
 std::string drawn_text(std::mt19937& random, std::size_t bytes) {
   static const std::vector<std::string> parts = {
-      "the", "pipeline", "12345", "caf\u00e9", "e\u0301", "\u8a00\u8a9e",  " ",   "  ",  "\t",
-      "\n",  "\n\n",     "\r\n",  "don't",     "...",     "<|endoftext|>", "<s>", "x+y", "\U0001f600"};
+      "the",          "pipeline", "12345",     "caf\u00e9", "e\u0301",
+      "\u8a00\u8a9e", " ",        "  ",        "\t",        "\n",
+      "\n\n",         "\r\n",     "don't",     "...",       "<|endoftext|>",
+      "<s>",          "x+y",      "\U0001f600"};
   std::string text;
-  while (text.size() < bytes) text += parts[random() % parts.size()] + (random() % 3 == 0 ? "\n" : " ");
+  while (text.size() < bytes)
+    text += parts[random() % parts.size()] + (random() % 3 == 0 ? "\n" : " ");
   return text;
 }
 
-Tokens by_chunks(const Tokenizer& tokenizer, const std::string& text, std::size_t wanted, int& chunks) {
+Tokens by_chunks(const Tokenizer& tokenizer, const std::string& text, std::size_t wanted,
+                 int& chunks) {
   TextEncoder encoder(tokenizer);
   Tokens tokens;
   for (TextChunk chunk; chunk.end < text.size(); ++chunks) {

@@ -1,4 +1,5 @@
-// Tokenizers that tokenizers_test.py has trained and the tokens that Hugging Face's library makes with them.
+// Tokenizers that tokenizers_test.py has trained and the tokens that Hugging Face's library makes
+// with them.
 #include <cstdlib>
 
 #include "text/tokenizers.hpp"
@@ -32,7 +33,8 @@ Tokens framed(const Tokenizer& tokenizer, const Tokens& tokens) {
 }
 
 /// What the tokenizer makes of two texts: its tokens, and their types.
-std::pair<Tokens, Tokens> paired(const Tokenizer& tokenizer, const Tokens& first, const Tokens& second) {
+std::pair<Tokens, Tokens> paired(const Tokenizer& tokenizer, const Tokens& first,
+                                 const Tokens& second) {
   std::pair<Tokens, Tokens> made;
   for (const PairPiece& piece : tokenizer.pair()) {
     const Tokens& tokens = !piece.text ? piece.tokens : *piece.text == 0 ? first : second;
@@ -58,7 +60,8 @@ TEST_CASE("tokens and texts are those of Hugging Face's library", "[recorded]") 
       CHECK(again == expected);
       CHECK(framed(tokenizer, expected) == recorded["framed"].get<Tokens>());
       CHECK(tokenizer.decode(expected) == recorded["decoded"].get<std::string>());
-      CHECK(tokenizer.decode(expected, SpecialTokens::left_out) == recorded["plain"].get<std::string>());
+      CHECK(tokenizer.decode(expected, SpecialTokens::left_out) ==
+            recorded["plain"].get<std::string>());
       if (recorded.contains("pair")) {
         const auto [tokens, types] = paired(tokenizer, previous, expected);
         CHECK(tokens == recorded["pair"].get<Tokens>());
@@ -79,7 +82,8 @@ TEST_CASE("bytes of every kind come back from byte-level tokens", "[tokenizer]")
   for (char32_t c = 0; c < 0x3000; c += 7) text += static_cast<char>(c % 0x80);
   text += "\u00e9\u0301\u20ac\U0001f600 <|endoftext|>";
   CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
-  CHECK(tokenizer.decode(tokenizer.encode(text), SpecialTokens::left_out) == text.substr(0, text.size() - 13));
+  CHECK(tokenizer.decode(tokenizer.encode(text), SpecialTokens::left_out) ==
+        text.substr(0, text.size() - 13));
   CHECK(tokenizer.token("<|endoftext|>") == 0U);
   CHECK_FALSE(tokenizer.token("no such token"));
   CHECK(tokenizer.vocabulary_size() == 400);

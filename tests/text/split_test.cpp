@@ -8,10 +8,12 @@
 namespace pptrain {
 namespace {
 
-std::string cut(const std::string& text, const std::string& expression, SplitBehavior behavior, bool invert = false) {
+std::string cut(const std::string& text, const std::string& expression, SplitBehavior behavior,
+                bool invert = false) {
   MatchMemory memory;
   std::string pieces;
-  for (const TextRange& piece : split({Pattern::regex(expression, "here"), behavior, invert}, text, memory))
+  for (const TextRange& piece :
+       split({Pattern::regex(expression, "here"), behavior, invert}, text, memory))
     pieces += (pieces.empty() ? "" : "|") + text.substr(piece.begin, piece.end - piece.begin);
   return pieces;
 }
@@ -42,7 +44,8 @@ TEST_CASE("empty matches cut once and end", "[split]") {
 TEST_CASE("classes of characters are Oniguruma's", "[split]") {
   // U+180E was white space in Unicode 6.2, and is to PCRE2's own \s.
   CHECK(cut("a\u180eb\u3000c\u0085d", "\\s", SplitBehavior::removed) == "a\u180eb|c|d");
-  CHECK(cut("e\u0301_\u203f1-\u24d0", "\\w+", SplitBehavior::isolated) == "e\u0301_\u203f1|-|\u24d0");
+  CHECK(cut("e\u0301_\u203f1-\u24d0", "\\w+", SplitBehavior::isolated) ==
+        "e\u0301_\u203f1|-|\u24d0");
   CHECK(cut("a b", "\\S+", SplitBehavior::removed) == " ");
   CHECK(cut("1\u0661\u2167", "\\d", SplitBehavior::removed) == "\u2167");
   CHECK(cut("a-b", "[^\\w]", SplitBehavior::removed) == "a|b");
@@ -54,20 +57,23 @@ TEST_CASE("classes of characters are Oniguruma's", "[split]") {
 
 TEST_CASE("expressions that other libraries read in another way are refused", "[split]") {
   for (const char* expression :
-       {"[a[bc]]", "[a&&b]", "a{1,3}+", "a{,3}", "(a)\\1", "\\h", "a(?i)b", "\\bword", "(?s:.)", "[]a]", "[\\W]",
-        "[[:alpha:]]", "\\xff", "(*UTF)a", "\\p{Is Greek}", "\\u12"}) {
+       {"[a[bc]]", "[a&&b]", "a{1,3}+", "a{,3}", "(a)\\1", "\\h", "a(?i)b", "\\bword", "(?s:.)",
+        "[]a]", "[\\W]", "[[:alpha:]]", "\\xff", "(*UTF)a", "\\p{Is Greek}", "\\u12"}) {
     INFO(expression);
     CHECK(refused_expression(expression).find("t.json: pattern: the pattern has") == 0);
   }
-  CHECK(refused_expression("(a").find("cannot be read (missing closing parenthesis") != std::string::npos);
+  CHECK(refused_expression("(a").find("cannot be read (missing closing parenthesis") !=
+        std::string::npos);
   CHECK(refused_expression("\\p{Nonsense}").find("cannot be read") != std::string::npos);
-  CHECK(to_pcre2("[^\\r\\n\\p{L}]?+\\p{N}{1,3}(?!\\S)", "") == "[^\\r\\n\\p{L}]?+\\p{N}{1,3}(?!\\P{White_Space})");
+  CHECK(to_pcre2("[^\\r\\n\\p{L}]?+\\p{N}{1,3}(?!\\S)", "") ==
+        "[^\\r\\n\\p{L}]?+\\p{N}{1,3}(?!\\P{White_Space})");
 }
 
 TEST_CASE("a pattern that would take for ever is given up", "[split]") {
   MatchMemory memory;
   const Pattern pattern = Pattern::regex("(a+)+(a+)+(a+)+[bc]", "here");
-  CHECK(complaint_of([&] { pattern.find(std::string(3000, 'a'), 0, memory); }).find("gives up") != std::string::npos);
+  CHECK(complaint_of([&] { pattern.find(std::string(3000, 'a'), 0, memory); }).find("gives up") !=
+        std::string::npos);
 }
 
 TEST_CASE("texts that steps make ever longer are refused", "[normalizer]") {
@@ -78,10 +84,12 @@ TEST_CASE("texts that steps make ever longer are refused", "[normalizer]") {
     normalizer.add(ReplaceText{Pattern::literal("a", where), "aa"}, where);
   }
   CHECK(complaint_of([&] { normalizer.normalized("a", memory); }) ==
-        "t.json: step 12: makes more than 4112 bytes of 1 (a text may become 16 times as long and 4096 bytes longer); "
+        "t.json: step 12: makes more than 4112 bytes of 1 (a text may become 16 times as long and "
+        "4096 bytes longer); "
         "leave the steps out that make texts longer, or use another tokenizer");
-  CHECK(
-      complaint_of([&] { normalizer.normalized(std::string(1000000, 'a'), memory); }).starts_with("t.json: step 4: "));
+  CHECK(complaint_of([&] {
+          normalizer.normalized(std::string(1000000, 'a'), memory);
+        }).starts_with("t.json: step 4: "));
   CHECK(normalizer.normalized(std::string(1000, 'b'), memory) == std::string(1000, 'b'));
   Normalizer once;
   once.add(PrependText{std::string(4000, 'x')}, "t.json");
@@ -92,8 +100,9 @@ TEST_CASE("pieces that steps make ever longer are refused", "[split]") {
   MatchMemory memory;
   PreTokenizer steps;
   for (int i = 0; i < 40; ++i) steps.add(ByteCharacters(), "t.json: step " + std::to_string(i));
-  CHECK(
-      complaint_of([&] { steps.pieces("\u00e9", true, memory); }).starts_with("t.json: step 10: makes more than 4128"));
+  CHECK(complaint_of([&] {
+          steps.pieces("\u00e9", true, memory);
+        }).starts_with("t.json: step 10: makes more than 4128"));
   CHECK(steps.pieces("a", true, memory).pieces.front().text == "a");
 }
 

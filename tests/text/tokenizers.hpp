@@ -39,6 +39,8 @@ inline nlohmann::json small_tokenizer() {
               "vocab": {"a": 0, "b": 1, "c": 2, " ": 3, "ab": 4, "abc": 5}, "merges": ["a b", ["ab", "c"]]}})");
 }
 
-inline Tokenizer tokenizer_of(const nlohmann::json& document) { return Tokenizer::parse(document.dump(), "t.json"); }
+inline Tokenizer tokenizer_of(const nlohmann::json& document) {
+  return Tokenizer::parse(document.dump(), "t.json");
+}
 
 }  // namespace pptrain

@@ -14,7 +14,8 @@ using namespace pptrain;
 
 namespace {
 
-UnigramModel model_of(const std::vector<std::pair<std::string, double>>& scored, bool byte_fallback = false) {
+UnigramModel model_of(const std::vector<std::pair<std::string, double>>& scored,
+                      bool byte_fallback = false) {
   TokenTable tokens;
   UnigramOptions options;
   for (const auto& [text, score] : scored) {
@@ -60,7 +61,8 @@ std::string table_of(char character, std::uint32_t place, const std::string& tex
 }
 
 /// The score of the best cut of a word, found by trying every one.
-double best_score(const std::vector<std::pair<std::string, double>>& scored, std::string_view word) {
+double best_score(const std::vector<std::pair<std::string, double>>& scored,
+                  std::string_view word) {
   if (word.empty()) return 0.0;
   double best = -HUGE_VAL;
   for (const auto& [text, score] : scored) {
@@ -74,7 +76,8 @@ double best_score(const std::vector<std::pair<std::string, double>>& scored, std
 
 TEST_CASE("a word is cut where the sum of the scores is largest", "[unigram]") {
   const std::vector<std::pair<std::string, double>> scored = {
-      {"<unk>", 0.0}, {"a", -2.0}, {"b", -2.5}, {"ab", -4.0}, {"ba", -3.5}, {"aba", -6.5}, {"abab", -7.0}};
+      {"<unk>", 0.0}, {"a", -2.0},   {"b", -2.5},   {"ab", -4.0},
+      {"ba", -3.5},   {"aba", -6.5}, {"abab", -7.0}};
   const UnigramModel model = model_of(scored);
   for (unsigned word = 0; word < 256; ++word) {
     std::string text;
@@ -101,8 +104,10 @@ TEST_CASE("unknown characters beside each other are one token, or their bytes", 
   CHECK(tokens_of(model_of(scored), "").empty());
 }
 
-TEST_CASE("what is no table of characters is refused, and a table cut off replaces nothing beyond its end",
-          "[unigram]") {
+TEST_CASE(
+    "what is no table of characters is refused, and a table cut off replaces nothing beyond its "
+    "end",
+    "[unigram]") {
   CharacterMap map;
   CHECK(map.read("") != "");
   CHECK(map.read(std::string("\x05\0\0\0abcde", 9)) != "");
@@ -113,7 +118,8 @@ TEST_CASE("what is no table of characters is refused, and a table cut off replac
   CHECK(normalized(map, "a\u00e9") == "a\u00e9");
 }
 
-TEST_CASE("a table replaces characters by texts that are UTF-8 from their beginning on", "[unigram]") {
+TEST_CASE("a table replaces characters by texts that are UTF-8 from their beginning on",
+          "[unigram]") {
   const std::string texts("\xC3\xA9t\xC3\xA9\0x\0", 8);
   CharacterMap map;
   REQUIRE(map.read(table_of('a', 0, texts)) == "");
@@ -123,18 +129,23 @@ TEST_CASE("a table replaces characters by texts that are UTF-8 from their beginn
   REQUIRE(map.read(table_of('a', 8, texts)) == "");
   CHECK(normalized(map, "bab") == "bb");
   const std::string beyond = "its trie leads to places where no text begins";
-  for (const unsigned place : {1U, 4U, 9U, 0x7FFFFFFFU}) CHECK(map.read(table_of('a', place, texts)) == beyond);
+  for (const unsigned place : {1U, 4U, 9U, 0x7FFFFFFFU})
+    CHECK(map.read(table_of('a', place, texts)) == beyond);
   // The bytes of a text that lead out of a word were read and written behind it.
-  for (const char* wrong : {"\xF0", "\xC3", "a\xF0", "\xF0\x90", "\xED\xA0\x80", "\xC0\xAF", "\xFF", "\x80"})
+  for (const char* wrong :
+       {"\xF0", "\xC3", "a\xF0", "\xF0\x90", "\xED\xA0\x80", "\xC0\xAF", "\xFF", "\x80"})
     CHECK(map.read(table_of('a', 0, std::string(wrong) + '\0')) == "its texts are no UTF-8");
   CHECK(normalized(map, "a") == "a");
 }
 
 /// A table of a few keys of one byte or two, with offsets, texts and places that may be wrong.
 std::string drawn_table(std::mt19937& random, const std::vector<std::string>& parts) {
-  const auto below = [&](std::size_t limit) { return static_cast<std::uint32_t>(random() % limit); };
+  const auto below = [&](std::size_t limit) {
+    return static_cast<std::uint32_t>(random() % limit);
+  };
   std::string texts;
-  for (std::uint32_t i = 1 + below(6); i > 0; --i) texts += parts[below(parts.size())] + std::string(below(2), '\0');
+  for (std::uint32_t i = 1 + below(6); i > 0; --i)
+    texts += parts[below(parts.size())] + std::string(below(2), '\0');
   std::vector<std::uint32_t> units(256);
   const std::uint32_t root = below(16);
   units[0] = root << 10U;

@@ -1,4 +1,5 @@
-// Folders as save_pretrained of transformers writes them, read by a plain reader of the format and by WeightFiles.
+// Folders as save_pretrained of transformers writes them, read by a plain reader of the format and
+// by WeightFiles.
 #include <nlohmann/json.hpp>
 
 #include "base/interval.hpp"
@@ -13,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The elements of every tensor of a file, F32, BF16 or a single I64, by the description of the format alone.
+/// The elements of every tensor of a file, F32, BF16 or a single I64, by the description of the
+/// format alone.
 std::map<std::string, std::vector<float>> plain_read(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
   const std::string file{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
@@ -32,7 +34,8 @@ std::map<std::string, std::vector<float>> plain_read(const fs::path& path) {
     }
     const bool is_wide = entry.at("dtype") == "F32";
     REQUIRE((is_wide || entry.at("dtype") == "BF16"));
-    for (std::size_t at = entry.at("data_offsets")[0]; at < entry.at("data_offsets")[1]; at += is_wide ? 4 : 2) {
+    for (std::size_t at = entry.at("data_offsets")[0]; at < entry.at("data_offsets")[1];
+         at += is_wide ? 4 : 2) {
       char bytes[4] = {};  // a bf16 is the upper half of an fp32
       std::memcpy(bytes + (is_wide ? 0 : 2), file.data() + 8 + length + at, is_wide ? 4 : 2);
       float value = 0.0F;
@@ -89,7 +92,8 @@ TEST_CASE("weights of transformers are read bit for bit", "[weights]") {
 void check_alike(const RotaryConfig& a, const RotaryConfig& b) {
   CHECK(a.theta == b.theta);
   CHECK(a.type == b.type);
-  if (b.details && b.type != "default") CHECK(a.details->number("factor") == b.details->number("factor"));
+  if (b.details && b.type != "default")
+    CHECK(a.details->number("factor") == b.details->number("factor"));
 }
 
 TEST_CASE("both spellings of a configuration say the same of positions", "[config_json]") {
@@ -99,11 +103,14 @@ TEST_CASE("both spellings of a configuration say the same of positions", "[confi
     if (!fs::exists(older_path)) continue;
     INFO(folder.string());
     std::ifstream stream(older_path);
-    const std::string text{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    const ConfigJson newer = ConfigJson::read(folder.string()), older = ConfigJson::parse(text, "config-v4.json");
+    const std::string text{std::istreambuf_iterator<char>(stream),
+                           std::istreambuf_iterator<char>()};
+    const ConfigJson newer = ConfigJson::read(folder.string()),
+                     older = ConfigJson::parse(text, "config-v4.json");
     if (!newer.has("rope_parameters")) continue;
     ++num_pairs;
-    if (newer.object("rope_parameters").has("full_attention")) {  // each kind of layers has positions of its own
+    if (newer.object("rope_parameters").has("full_attention")) {  // each kind of layers has
+                                                                  // positions of its own
       const auto of_kind = [](const ConfigJson& config, bool full) {
         return read_rotary_of_kind(config, full ? "full_attention" : "sliding_attention", 0.0,
                                    full ? "rope_theta" : "rope_local_base_freq", full);
@@ -111,7 +118,8 @@ TEST_CASE("both spellings of a configuration say the same of positions", "[confi
       for (const bool full : {true, false}) check_alike(of_kind(newer, full), of_kind(older, full));
       continue;
     }
-    const char* theta_key = newer.text("model_type") == "gpt_neox" ? "rotary_emb_base" : "rope_theta";
+    const char* theta_key =
+        newer.text("model_type") == "gpt_neox" ? "rotary_emb_base" : "rope_theta";
     check_alike(read_rotary(newer, 0.0), read_rotary(older, 0.0, theta_key));
   }
   CHECK(num_pairs > 3);

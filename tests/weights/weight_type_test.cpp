@@ -12,8 +12,10 @@ double value_of(WeightType type, std::uint32_t bits) {
   const int exponent_bits = 15 - fraction_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = static_cast<int>(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
-  const double fraction = std::ldexp(static_cast<double>(bits & ((1U << fraction_bits) - 1)), -fraction_bits);
-  double magnitude = exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1.0 + fraction, exponent - bias);
+  const double fraction =
+      std::ldexp(static_cast<double>(bits & ((1U << fraction_bits) - 1)), -fraction_bits);
+  double magnitude =
+      exponent == 0 ? std::ldexp(fraction, 1 - bias) : std::ldexp(1.0 + fraction, exponent - bias);
   if (exponent == (1 << exponent_bits) - 1) magnitude = fraction == 0.0 ? INFINITY : NAN;
   return (bits >> 15) != 0 ? -magnitude : magnitude;
 }
@@ -28,7 +30,8 @@ std::vector<std::byte> all_patterns() {
   return stored;
 }
 
-TEST_CASE("every bf16 and f16 is read as the value that it stands for, and written as it was", "[weights]") {
+TEST_CASE("every bf16 and f16 is read as the value that it stands for, and written as it was",
+          "[weights]") {
   const std::vector<std::byte> stored = all_patterns();
   for (const WeightType type : {WeightType::bf16, WeightType::f16}) {
     std::vector<float> values(65536);
@@ -39,9 +42,11 @@ TEST_CASE("every bf16 and f16 is read as the value that it stands for, and writt
     for (std::uint32_t bits = 0; bits < 65536; ++bits) {
       const double wanted = value_of(type, bits);
       const double found = values[bits];
-      const bool same = std::isnan(wanted) ? std::isnan(found)
-                                           : found == wanted && std::signbit(found) == std::signbit(wanted) &&
-                                                 std::memcmp(&stored[1 + 2 * bits], &written[1 + 2 * bits], 2) == 0;
+      const bool same =
+          std::isnan(wanted)
+              ? std::isnan(found)
+              : found == wanted && std::signbit(found) == std::signbit(wanted) &&
+                    std::memcmp(&stored[1 + 2 * bits], &written[1 + 2 * bits], 2) == 0;
       if (!same) ++wrong;
     }
     INFO(name_of(type));
@@ -55,7 +60,8 @@ TEST_CASE("values are written as the nearest one, the even one of two", "[weight
     float value;
     std::uint16_t bits;
   };
-  // Half way between 1 and the next one, then one float above; half way between that and the one after it.
+  // Half way between 1 and the next one, then one float above; half way between that and the one
+  // after it.
   const std::vector<Case> cases = {
       {WeightType::bf16, 1.0F + 0x1p-8F, 0x3f80},
       {WeightType::bf16, std::nextafter(1.0F + 0x1p-8F, 2.0F), 0x3f81},
@@ -78,7 +84,8 @@ TEST_CASE("values are written as the nearest one, the even one of two", "[weight
 TEST_CASE("fp32 is read and written bit for bit", "[weights]") {
   const CounterRandom random(3, "weights");
   std::vector<std::uint32_t> bits(5000);
-  for (std::size_t i = 0; i < bits.size(); ++i) bits[i] = static_cast<std::uint32_t>(random.bits(i));
+  for (std::size_t i = 0; i < bits.size(); ++i)
+    bits[i] = static_cast<std::uint32_t>(random.bits(i));
   std::vector<float> values(bits.size());
   widen(WeightType::f32, reinterpret_cast<const std::byte*>(bits.data()), values);
   std::vector<std::uint32_t> written(bits.size());
@@ -96,8 +103,9 @@ TEST_CASE("counts are whole numbers of eight bytes, to the nearest one", "[weigh
 }
 
 TEST_CASE("types are known by their names", "[weights]") {
-  for (const char* name : {"F32", "BF16", "F16",  "F64", "I64",     "U64",     "I32",     "U32",     "I16",     "U16",
-                           "I8",  "U8",   "BOOL", "C64", "F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4"}) {
+  for (const char* name : {"F32",     "BF16",    "F16",     "F64",     "I64",     "U64",  "I32",
+                           "U32",     "I16",     "U16",     "I8",      "U8",      "BOOL", "C64",
+                           "F8_E4M3", "F8_E5M2", "F8_E8M0", "F6_E2M3", "F6_E3M2", "F4"}) {
     const std::optional<WeightType> type = weight_type(name);
     INFO(name);
     REQUIRE(type.has_value());

@@ -22,7 +22,8 @@ std::string content(const std::string& path) {
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -31,7 +32,8 @@ std::vector<std::string> names_in(const std::string& folder) {
 std::vector<float> values_of(const WeightTensor& tensor) {
   const CounterRandom random(5, tensor.name);
   std::vector<float> values(static_cast<std::size_t>(num_elements(tensor)));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(random.bits(i) % 256) - 128.0F;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(random.bits(i) % 256) - 128.0F;
   return values;
 }
 
@@ -68,7 +70,8 @@ void check_read_back(const std::string& folder) {
 }
 
 TEST_CASE("what is written in slices is read as it was, in one file or several", "[weights]") {
-  for (const std::int64_t piece_bytes : {default_piece_bytes, std::int64_t{1000}, std::int64_t{1}}) {
+  for (const std::int64_t piece_bytes :
+       {default_piece_bytes, std::int64_t{1000}, std::int64_t{1}}) {
     for (const std::size_t slice : {std::size_t{4}, std::size_t{69000}}) {
       const TestFolder folder("weights_written");
       WeightWriter writer(folder.path("deep/er"), some_tensors, piece_bytes);
@@ -80,16 +83,19 @@ TEST_CASE("what is written in slices is read as it was, in one file or several",
 
 TEST_CASE("files begin as the format's own library writes them", "[weights]") {
   const TestFolder folder("weights_layout");
-  WeightWriter writer(folder.path("w"), {{"b", WeightType::bf16, {1}}, {"a", WeightType::f32, {1, 2}}});
+  WeightWriter writer(folder.path("w"),
+                      {{"b", WeightType::bf16, {1}}, {"a", WeightType::f32, {1, 2}}});
   const std::vector<float> values = {1.0F, -2.0F};
   writer.write("a", 0, values);
   writer.write("b", 0, std::span(values).first(1));
   CHECK(names_in(folder.path("w")) == std::vector<std::string>{"model.safetensors.partial"});
   writer.commit();
-  std::string header = R"({"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]},)"
-                       R"("a":{"dtype":"F32","shape":[1,2],"data_offsets":[2,10]}})";
+  std::string header =
+      R"({"__metadata__":{"format":"pt"},"b":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]},)"
+      R"("a":{"dtype":"F32","shape":[1,2],"data_offsets":[2,10]}})";
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  CHECK(content(folder.path("w/model.safetensors")) == safetensors(header, "\x80\x3f" + bytes_of(values)));
+  CHECK(content(folder.path("w/model.safetensors")) ==
+        safetensors(header, "\x80\x3f" + bytes_of(values)));
   CHECK(names_in(folder.path("w")) == std::vector<std::string>{"model.safetensors"});
 }
 
@@ -102,9 +108,10 @@ TEST_CASE("pieces are as long as allowed and named in the index", "[weights]") {
   WeightWriter writer(folder.path("w"), tensors, 80);
   for (const WeightTensor& tensor : tensors) writer.write(tensor.name, 0, values_of(tensor));
   writer.commit();
-  CHECK(names_in(folder.path("w")) ==
-        std::vector<std::string>{"model-00001-of-00003.safetensors", "model-00002-of-00003.safetensors",
-                                 "model-00003-of-00003.safetensors", "model.safetensors.index.json"});
+  CHECK(names_in(folder.path("w")) == std::vector<std::string>{"model-00001-of-00003.safetensors",
+                                                               "model-00002-of-00003.safetensors",
+                                                               "model-00003-of-00003.safetensors",
+                                                               "model.safetensors.index.json"});
   CHECK(content(folder.path("w/model.safetensors.index.json")) == R"({
   "metadata": {
     "total_size": 166
@@ -147,14 +154,17 @@ TEST_CASE("a full disk is a failure that leaves none of the files", "[weights]")
   }
 }
 
-TEST_CASE("weights are not written into a folder that has some, or that cannot be made", "[weights]") {
+TEST_CASE("weights are not written into a folder that has some, or that cannot be made",
+          "[weights]") {
   const TestFolder folder("weights_there");
   const auto refused = [&](const std::string& path) {
     return complaint_of([&] { WeightWriter(folder.path(path), some_tensors); });
   };
-  for (const char* name : {"model.safetensors", "model-00002-of-00002.safetensors", "model.safetensors.index.json"}) {
+  for (const char* name :
+       {"model.safetensors", "model-00002-of-00002.safetensors", "model.safetensors.index.json"}) {
     folder.write(name, "");
-    CHECK_THAT(refused(""), Catch::Contains("holds weights already (" + std::string(name) + " is there)"));
+    CHECK_THAT(refused(""),
+               Catch::Contains("holds weights already (" + std::string(name) + " is there)"));
     fs::remove(folder.path(name));
   }
   folder.write("file", "");
@@ -167,7 +177,8 @@ TEST_CASE("finite values that F16 cannot hold are refused, infinite ones are kep
   WeightWriter writer(folder.path("w"), {{"a", WeightType::f16, {3}}});
   const std::vector<float> values = {std::numeric_limits<float>::infinity(), 65519.0F, -65520.0F};
   CHECK(complaint_of([&] { writer.write("a", 0, values); }) ==
-        folder.path("w") + ": tensor \"a\": element 2 is -65520 (F16 ends at 65504); write BF16 or F32");
+        folder.path("w") +
+            ": tensor \"a\": element 2 is -65520 (F16 ends at 65504); write BF16 or F32");
   writer.write("a", 0, std::vector<float>{values[0], values[1], 0.0F});
   writer.commit();
   std::vector<float> found(3);
@@ -192,7 +203,8 @@ TEST_CASE("weights for another program to read", "[.][write_for_peer]") {
       {"f16", WeightType::f16, {301}},   {"none", WeightType::f32, {2, 0}},
       {"scalar", WeightType::f32, {}},   {"\xc3\xa4\"\\\n", WeightType::f32, {2}}};
   for (const std::int64_t piece_bytes : {default_piece_bytes, std::int64_t{700}}) {
-    WeightWriter writer(peer_folder() + (piece_bytes == 700 ? "/pieces" : "/single"), tensors, piece_bytes);
+    WeightWriter writer(peer_folder() + (piece_bytes == 700 ? "/pieces" : "/single"), tensors,
+                        piece_bytes);
     for (const WeightTensor& tensor : tensors) {
       std::vector<float> values(static_cast<std::size_t>(num_elements(tensor)));
       for (std::size_t i = 0; i < values.size(); ++i) values[i] = peer_value(i);

@@ -9,9 +9,10 @@
 
 namespace pptrain {
 
-/// A checkpoint is one HDF5 file: /parameters/NAME and /optimizer/NAME/QUANTITY, fp32 in logical shape, and /state.
-/// Each dataset lies in one piece, so that every rank can write its part where HDF5 has made room for it. A dataset is
-/// divided into blocks of 4 MiB; its attribute `xxh3_64` holds XXH3 (64 bits) of the bytes of each.
+/// A checkpoint is one HDF5 file: /parameters/NAME and /optimizer/NAME/QUANTITY, fp32 in logical
+/// shape, and /state. Each dataset lies in one piece, so that every rank can write its part where
+/// HDF5 has made room for it. A dataset is divided into blocks of 4 MiB; its attribute `xxh3_64`
+/// holds XXH3 (64 bits) of the bytes of each.
 constexpr std::int64_t checkpoint_block_elements = 1 << 20;
 
 /// One dataset of a checkpoint.
@@ -34,12 +35,12 @@ struct CheckpointDataset {
 /// XXH3 of a block.
 std::uint64_t block_digest(const float* values, std::size_t count);
 
-/// Creates the file with room for the datasets and fills in their offsets; the values are written by others. Throws
-/// `Error` (exit code 4).
+/// Creates the file with room for the datasets and fills in their offsets; the values are written
+/// by others. Throws `Error` (exit code 4).
 void lay_out_checkpoint(const std::string& path, std::vector<CheckpointDataset>& datasets);
 
-/// After all values: writes digests and state, looks that they can be read, and brings the file to the disk. Throws
-/// `Error` (exit code 4).
+/// After all values: writes digests and state, looks that they can be read, and brings the file to
+/// the disk. Throws `Error` (exit code 4).
 void seal_checkpoint(const std::string& path, const std::vector<CheckpointDataset>& datasets,
                      const CheckpointState& state);
 
@@ -55,12 +56,13 @@ CheckpointHead read_checkpoint_head(const std::string& path);
 /// Whether all are numbers: neither NaN nor infinite.
 bool all_finite(const float* values, std::size_t count);
 
-/// Throws `Error` (exit code 2) that names the dataset where the values of a block are not those that were written, or
-/// where some are no numbers: nothing can go on from them.
-void check_block(const std::string& path, const CheckpointDataset& dataset, int block, const float* values);
+/// Throws `Error` (exit code 2) that names the dataset where the values of a block are not those
+/// that were written, or where some are no numbers: nothing can go on from them.
+void check_block(const std::string& path, const CheckpointDataset& dataset, int block,
+                 const float* values);
 
-/// The same of all values of an open dataset, where it has digests; others are taken as they are. `name` is the
-/// dataset's for the message.
+/// The same of all values of an open dataset, where it has digests; others are taken as they are.
+/// `name` is the dataset's for the message.
 void check_values(const std::string& path, const Hdf5Handle& dataset, const std::string& name,
                   const std::vector<float>& values);
 
@@ -71,6 +73,7 @@ std::string values_digest(const CheckpointHead& head);
 std::string head_digest(const CheckpointHead& head);
 
 /// Reads and checks blocks `first`, `first` + `stride`, ... of all datasets.
-void check_blocks(const std::string& path, const CheckpointHead& head, int first = 0, int stride = 1);
+void check_blocks(const std::string& path, const CheckpointHead& head, int first = 0,
+                  int stride = 1);
 
 }  // namespace pptrain

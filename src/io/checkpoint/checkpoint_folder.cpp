@@ -26,14 +26,17 @@ struct Found {
   std::vector<std::pair<std::int64_t, std::string>> files;  ///< step and path, most steps first
 };
 
-/// Entries of a folder; none where there is no such folder. One that cannot be read throws `Error` (exit code 2).
+/// Entries of a folder; none where there is no such folder. One that cannot be read throws `Error`
+/// (exit code 2).
 std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::directory_entry> entries;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
     entries.push_back(*entry);
   }
-  if (error && error != std::errc::no_such_file_or_directory && error != std::errc::not_a_directory) {
+  if (error && error != std::errc::no_such_file_or_directory &&
+      error != std::errc::not_a_directory) {
     throw_bad_input({folder, "the folder cannot be read", error.message(),
                      "checkpoints may be in it; look at the disk and the folder's permissions"});
   }
@@ -55,15 +58,19 @@ Found checkpoints_in(const std::string& run) {
   return found;
 }
 
-[[noreturn]] void fail(const std::string& path, const std::string& problem, const std::error_code& error) {
-  throw_runtime_failure({path, problem, error.message(), "look at the disk and the folder's permissions"});
+[[noreturn]] void fail(const std::string& path, const std::string& problem,
+                       const std::error_code& error) {
+  throw_runtime_failure(
+      {path, problem, error.message(), "look at the disk and the folder's permissions"});
 }
 
 }  // namespace
 
 std::optional<std::int64_t> step_of_checkpoint(const std::string& path) {
   const std::string name = fs::path(path).filename();
-  if (!name.starts_with(prefix) || !name.ends_with(suffix) || name.size() <= prefix.size() + suffix.size()) return {};
+  if (!name.starts_with(prefix) || !name.ends_with(suffix) ||
+      name.size() <= prefix.size() + suffix.size())
+    return {};
   std::int64_t step = 0;
   const char* end = name.data() + name.size() - suffix.size();
   const auto read = std::from_chars(name.data() + prefix.size(), end, step);
@@ -71,7 +78,8 @@ std::optional<std::int64_t> step_of_checkpoint(const std::string& path) {
   return step;
 }
 
-CheckpointFolder::CheckpointFolder(const std::string& run) : run_(run), path_(run + "/" + folder_name) {}
+CheckpointFolder::CheckpointFolder(const std::string& run)
+    : run_(run), path_(run + "/" + folder_name) {}
 
 std::string CheckpointFolder::file(std::int64_t step) const {
   return fmt::format("{}/{}{}{}", path_, prefix, step, suffix);
@@ -86,7 +94,8 @@ void CheckpointFolder::prepare() const {
   fs::create_directories(path_, error);
   if (error) fail(path_, "the folder cannot be made", error);
   std::vector<fs::path> torn;
-  for (fs::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(path_, error), end; !error && entry != end;
+       entry.increment(error)) {
     if (entry->path().string().ends_with(partial_suffix)) torn.push_back(entry->path());
   }
   for (const fs::path& path : torn) fs::remove(path, error);
@@ -110,7 +119,8 @@ void CheckpointFolder::remove_old(std::int64_t keep) const {
   for (auto i = static_cast<std::size_t>(keep); i < there.size(); ++i) {
     std::error_code error;
     fs::remove(there[i], error);
-    if (error) log_warning("{}: the old checkpoint cannot be removed ({})", there[i], error.message());
+    if (error)
+      log_warning("{}: the old checkpoint cannot be removed ({})", there[i], error.message());
   }
 }
 
@@ -129,14 +139,16 @@ void set_aside(const std::vector<std::string>& damaged) {
   }
 }
 
-std::vector<std::string> runs_with_checkpoints(const std::string& output, const std::string& job_name) {
+std::vector<std::string> runs_with_checkpoints(const std::string& output,
+                                               const std::string& job_name) {
   std::vector<Found> runs;
   for (const fs::directory_entry& run : entries_of(fs::path(output) / job_name)) {
     if (!run.is_symlink()) runs.push_back(checkpoints_in(run.path()));  // `latest` is one of them
   }
   std::erase_if(runs, [](const Found& run) { return run.files.empty(); });
-  std::sort(runs.begin(), runs.end(),
-            [](const Found& a, const Found& b) { return std::tie(a.newest, a.run) > std::tie(b.newest, b.run); });
+  std::sort(runs.begin(), runs.end(), [](const Found& a, const Found& b) {
+    return std::tie(a.newest, a.run) > std::tie(b.newest, b.run);
+  });
   std::vector<std::string> paths;
   for (const Found& run : runs) paths.push_back(run.run);
   return paths;

@@ -22,12 +22,14 @@ class CheckpointFolder {
   std::string partial_file(std::int64_t step) const;
   /// Makes the folder and removes what was left half written. Throws `Error` (exit code 4).
   void prepare() const;
-  /// Gives the partial file of a step, whose content is on the disk, its name. Throws `Error` (exit code 4).
+  /// Gives the partial file of a step, whose content is on the disk, its name. Throws `Error` (exit
+  /// code 4).
   void publish(std::int64_t step) const;
-  /// Removes all checkpoints but the `keep` with the most steps. One that cannot be removed is a warning.
+  /// Removes all checkpoints but the `keep` with the most steps. One that cannot be removed is a
+  /// warning.
   void remove_old(std::int64_t keep) const;
-  /// The checkpoints, most steps first: clocks differ, and copies have new times. Throws `Error` (exit code 2) where
-  /// the folder cannot be read.
+  /// The checkpoints, most steps first: clocks differ, and copies have new times. Throws `Error`
+  /// (exit code 2) where the folder cannot be read.
   std::vector<std::string> files() const;
 
  private:
@@ -38,8 +40,9 @@ class CheckpointFolder {
 /// Gives files that were read and found to be damaged another name. Throws `Error` (exit code 4).
 void set_aside(const std::vector<std::string>& damaged);
 
-/// The run directories of a job that have checkpoints, the one that wrote one last first. A folder that cannot be read
-/// throws `Error` (exit code 2).
-std::vector<std::string> runs_with_checkpoints(const std::string& output, const std::string& job_name);
+/// The run directories of a job that have checkpoints, the one that wrote one last first. A folder
+/// that cannot be read throws `Error` (exit code 2).
+std::vector<std::string> runs_with_checkpoints(const std::string& output,
+                                               const std::string& job_name);
 
 }  // namespace pptrain

@@ -20,25 +20,28 @@ std::string checkpoint_of(const std::string& source) {
   if (!files.empty()) return files.front();
   const std::string latest = (std::filesystem::path(source) / latest_run).string();
   const bool is_job = std::filesystem::is_directory(latest);
-  throw_bad_input({source, "the folder has no checkpoint",
-                   is_job ? "it has the runs of a job" : "a run directory keeps them in checkpoints/step-N.h5",
-                   is_job ? fmt::format("write {}, the latest of them", latest)
-                          : "name a run that has ended, or that saves by [checkpoint] interval"});
+  throw_bad_input(
+      {source, "the folder has no checkpoint",
+       is_job ? "it has the runs of a job" : "a run directory keeps them in checkpoints/step-N.h5",
+       is_job ? fmt::format("write {}, the latest of them", latest)
+              : "name a run that has ended, or that saves by [checkpoint] interval"});
 }
 
-/// The folder with the config.json that a checkpoint's model is described by: what its run has kept, or where it came
-/// from; "" for a model that the configuration's own keys describe.
+/// The folder with the config.json that a checkpoint's model is described by: what its run has
+/// kept, or where it came from; "" for a model that the configuration's own keys describe.
 std::string description_folder(const std::string& checkpoint, const Config& config) {
   if (config.model.from.empty()) return "";
-  const std::filesystem::path kept = std::filesystem::path(checkpoint).parent_path().parent_path() / model_folder_name;
+  const std::filesystem::path kept =
+      std::filesystem::path(checkpoint).parent_path().parent_path() / model_folder_name;
   return std::filesystem::exists(kept / "config.json") ? kept.string() : config.model.from;
 }
 
-/// The tokenizer.json that `pptrain tokenize --train-vocabulary` wrote beside the tokens that the run learned from; ""
-/// where there is none.
+/// The tokenizer.json that `pptrain tokenize --train-vocabulary` wrote beside the tokens that the
+/// run learned from; "" where there is none.
 std::string tokenizer_of_data(const DataConfig& data) {
   for (const std::string& tokens : data.train) {
-    const std::filesystem::path beside = std::filesystem::path(tokens).replace_extension(trained_tokenizer_extension);
+    const std::filesystem::path beside =
+        std::filesystem::path(tokens).replace_extension(trained_tokenizer_extension);
     std::error_code ignored;
     if (std::filesystem::is_regular_file(beside, ignored)) return beside.string();
   }
@@ -58,10 +61,12 @@ CheckpointModel read_checkpoint_model(const std::string& source) {
     ModelConfig& model = result.config.model;
     model.from = result.folder;
     const std::string path = model.from + "/config.json";
-    model.description = read_text(path, {path, "cannot be read", "", "put the model's config.json there"});
+    model.description =
+        read_text(path, {path, "cannot be read", "", "put the model's config.json there"});
   }
   result.model = build_model(result.config.model, result.config.training, result.checkpoint);
-  const bool has_own = !result.folder.empty() && std::filesystem::exists(result.folder + "/tokenizer.json");
+  const bool has_own =
+      !result.folder.empty() && std::filesystem::exists(result.folder + "/tokenizer.json");
   const bool has_bytes = is_byte_vocabulary(result.model.sample.classes);
   if (!has_own && !has_bytes) result.tokenizer = tokenizer_of_data(result.config.data);
   return result;

@@ -6,13 +6,14 @@
 
 namespace pptrain {
 
-/// A file of which several ranks read or write parts. Every return value of the system is looked at.
+/// A file of which several ranks read or write parts. Every return value of the system is looked
+/// at.
 class DataFile {
  public:
   enum class Mode { read, write };
 
-  /// Opens a file that is there. Failures of this and of every function throw `Error`: exit code 2 where the file is
-  /// read, 4 where it is written.
+  /// Opens a file that is there. Failures of this and of every function throw `Error`: exit code 2
+  /// where the file is read, 4 where it is written.
   DataFile(const std::string& path, Mode mode);
   ~DataFile();
   DataFile(const DataFile&) = delete;

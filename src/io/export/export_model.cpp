@@ -33,8 +33,9 @@ constexpr const char* chat_template = "chat_template.jinja";
 
 /// What a folder may hold beside weights and config.json.
 constexpr const char* companions[] = {
-    generation_settings, "tokenizer.json", "tokenizer_config.json",   "tokenizer.model",   "vocab.json",
-    "merges.txt",        chat_template,    "special_tokens_map.json", "added_tokens.json",
+    generation_settings, "tokenizer.json", "tokenizer_config.json", "tokenizer.model",
+    "vocab.json",        "merges.txt",     chat_template,           "special_tokens_map.json",
+    "added_tokens.json",
 };
 
 constexpr const char* free_room = "free some room, or name another folder";
@@ -44,7 +45,8 @@ ModelTexts companions_of(const std::string& folder) {
   ModelTexts texts;
   if (folder.empty()) return texts;
   for (const char* name : companions) {
-    if (std::optional<std::string> text = read_companion(folder, name)) texts.emplace_back(name, std::move(*text));
+    if (std::optional<std::string> text = read_companion(folder, name))
+      texts.emplace_back(name, std::move(*text));
   }
   return texts;
 }
@@ -86,8 +88,9 @@ class NewFolder {
   bool is_new_ = false;
 };
 
-/// The config.json of a GPT-2 that the configuration's own keys describe. llama.cpp's converter reads n_ctx, the old
-/// name of n_positions; transformers before 4.56 reads torch_dtype, and later versions do so too.
+/// The config.json of a GPT-2 that the configuration's own keys describe. llama.cpp's converter
+/// reads n_ctx, the old name of n_positions; transformers before 4.56 reads torch_dtype, and later
+/// versions do so too.
 nlohmann::ordered_json gpt2_config(const Config& config) {
   const ModelConfig& m = config.model;
   nlohmann::ordered_json end_of_document = nullptr;
@@ -115,11 +118,14 @@ nlohmann::ordered_json gpt2_config(const Config& config) {
 /// One model's way from a checkpoint to a folder.
 class Export {
  public:
-  explicit Export(const ExportOptions& options) : options_(options), from_(read_checkpoint_model(options.source)) {
+  explicit Export(const ExportOptions& options)
+      : options_(options), from_(read_checkpoint_model(options.source)) {
     if (!from_.config.model.layer.empty()) {
-      refuse("a network of [[model.layer]]", "its blocks may be of forms that no config.json describes");
+      refuse("a network of [[model.layer]]",
+             "its blocks may be of forms that no config.json describes");
     }
-    if (from_.config.model.is_classifier()) refuse("a " + from_.model.name, "it is a network of pptrain's own");
+    if (from_.config.model.is_classifier())
+      refuse("a " + from_.model.name, "it is a network of pptrain's own");
   }
 
   ExportResult run() const {
@@ -146,21 +152,23 @@ class Export {
                      "read its parameters from the HDF5 file"});
   }
 
-  /// The tokenizer's files, generation settings and chat template. Where pptrain has made the tokens, the folder's own
-  /// files of another tokenizer stay behind.
+  /// The tokenizer's files, generation settings and chat template. Where pptrain has made the
+  /// tokens, the folder's own files of another tokenizer stay behind.
   ModelTexts beside_weights() const {
     ModelTexts texts = companions_of(from_.folder);
     ModelTexts made = made_tokenizer(from_);
     if (made.empty()) return texts;
-    std::erase_if(texts,
-                  [](const auto& text) { return text.first != generation_settings && text.first != chat_template; });
+    std::erase_if(texts, [](const auto& text) {
+      return text.first != generation_settings && text.first != chat_template;
+    });
     std::move(made.begin(), made.end(), std::back_inserter(texts));
     return texts;
   }
 
   std::vector<ParameterSpec> parameters() const { return stored_tensors(from_.model); }
 
-  /// The name in the folder: that of transformers' class, which has the parts of a model behind a first word.
+  /// The name in the folder: that of transformers' class, which has the parts of a model behind a
+  /// first word.
   std::string name_of(const ParameterSpec& spec) const {
     const bool own_gpt2 = !from_.config.model.is_described() && spec.name != "lm_head.weight";
     return own_gpt2 ? "transformer." + spec.name : file_name(spec);
@@ -172,15 +180,18 @@ class Export {
       const bool counts = spec.buffer && spec.shape.empty();
       // The parts of a tensor are neighbours.
       if (!tensors.empty() && tensors.back().name == name_of(spec)) continue;
-      tensors.push_back({name_of(spec), counts ? WeightType::i64 : options_.type, file_shape(spec)});
+      tensors.push_back(
+          {name_of(spec), counts ? WeightType::i64 : options_.type, file_shape(spec)});
     }
     return tensors;
   }
 
-  void write(WeightWriter& writer, const ParameterSpec& spec, const std::vector<float>& values) const {
+  void write(WeightWriter& writer, const ParameterSpec& spec,
+             const std::vector<float>& values) const {
     if (spec.layout == FileLayout::same) {
-      return for_each_run(spec, {0, spec.size()},
-                          [&](const LayoutRun& run) { writer.write(name_of(spec), run.theirs, values); });
+      return for_each_run(spec, {0, spec.size()}, [&](const LayoutRun& run) {
+        writer.write(name_of(spec), run.theirs, values);
+      });
     }
     std::vector<float> turned(values.size());
     for_each_run(spec, {0, spec.size()}, [&](const LayoutRun& run) {
@@ -199,10 +210,12 @@ class Export {
     return text_description(nlohmann::ordered_json::parse(model.description), from_.model.name);
   }
 
-  /// The class that readers are to take, which a description that was written by hand may leave out.
+  /// The class that readers are to take, which a description that was written by hand may leave
+  /// out.
   void add_architecture(nlohmann::ordered_json& json) const {
     if (!json.value("architectures", nlohmann::ordered_json()).empty()) return;
-    const std::string architecture = family_of(ConfigJson::parse(json.dump(), from_.checkpoint)).architecture;
+    const std::string architecture =
+        family_of(ConfigJson::parse(json.dump(), from_.checkpoint)).architecture;
     if (!architecture.empty()) json["architectures"] = {architecture};
   }
 
@@ -226,7 +239,8 @@ ExportResult export_model(const ExportOptions& options) { return Export(options)
 
 void check_model_files(const std::string& from) { companions_of(from); }
 
-void copy_model_files(const std::string& from, const std::string& description, const std::string& to) {
+void copy_model_files(const std::string& from, const std::string& description,
+                      const std::string& to) {
   ModelTexts texts = companions_of(from);
   texts.emplace_back("config.json", description);
   std::error_code ignored;  // what cannot be made is said when a file of it is written

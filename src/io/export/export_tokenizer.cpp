@@ -30,24 +30,28 @@ std::string text_in(const std::string& path) {
   return read_text(path, {path, "cannot be read", "", "look at the file's permissions"});
 }
 
-/// The SentencePiece model that `pptrain tokenize --train-vocabulary` wrote beside a tokenizer.json. llama.cpp's
-/// converter takes the scores of pieces from it, which a tokenizer.json has not.
+/// The SentencePiece model that `pptrain tokenize --train-vocabulary` wrote beside a
+/// tokenizer.json. llama.cpp's converter takes the scores of pieces from it, which a tokenizer.json
+/// has not.
 std::string pieces_beside(const std::string& tokenizer) {
   const std::size_t stem = tokenizer.size() - std::string_view(trained_tokenizer_extension).size();
   return tokenizer.substr(0, stem) + ".model";
 }
 
-/// Without a class Hugging Face's AutoTokenizer takes the one that the model's family usually has, which builds its own
-/// rules in place of those in tokenizer.json. The other keys say that no token and no space is put in front of a text:
-/// AutoTokenizer and llama.cpp's converter add them for some families.
+/// Without a class Hugging Face's AutoTokenizer takes the one that the model's family usually has,
+/// which builds its own rules in place of those in tokenizer.json. The other keys say that no token
+/// and no space is put in front of a text: AutoTokenizer and llama.cpp's converter add them for
+/// some families.
 nlohmann::ordered_json tokenizer_config(const CheckpointModel& from) {
   nlohmann::ordered_json json = {{"tokenizer_class", "PreTrainedTokenizerFast"},
                                  {"add_prefix_space", false},
                                  {"add_bos_token", false},
                                  {"add_eos_token", false},
                                  {"clean_up_tokenization_spaces", false}};
-  if (!from.config.model.is_described()) json["model_max_length"] = from.config.training.sequence_length;
-  if (from.tokenizer.empty() && from.model.sample.classes == 257) json["eos_token"] = byte_document_end;
+  if (!from.config.model.is_described())
+    json["model_max_length"] = from.config.training.sequence_length;
+  if (from.tokenizer.empty() && from.model.sample.classes == 257)
+    json["eos_token"] = byte_document_end;
   return json;
 }
 

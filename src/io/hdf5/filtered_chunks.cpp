@@ -15,23 +15,30 @@ using Bytes = std::vector<unsigned char>;
 
 class FilteredChunks {
  public:
-  FilteredChunks(const Hdf5Handle& dataset, std::string name, std::size_t chunk_bytes, std::size_t file_bytes)
-      : dataset_(dataset), name_(std::move(name)), chunk_bytes_(chunk_bytes), file_bytes_(file_bytes) {
-    const Hdf5Handle properties(H5Dget_create_plist(dataset.get()), H5Pclose, "reading the layout of " + name_);
-    const int count = check_hdf5(H5Pget_nfilters(properties.get()), "reading the filters of " + name_);
+  FilteredChunks(const Hdf5Handle& dataset, std::string name, std::size_t chunk_bytes,
+                 std::size_t file_bytes)
+      : dataset_(dataset),
+        name_(std::move(name)),
+        chunk_bytes_(chunk_bytes),
+        file_bytes_(file_bytes) {
+    const Hdf5Handle properties(H5Dget_create_plist(dataset.get()), H5Pclose,
+                                "reading the layout of " + name_);
+    const int count =
+        check_hdf5(H5Pget_nfilters(properties.get()), "reading the filters of " + name_);
     if (count > static_cast<int>(most_filters)) refuse(fmt::format("it has {} filters", count));
     for (int i = 0; i < count; ++i) {
       unsigned flags = 0;
       std::size_t num_values = 0;
-      filters_.push_back(H5Pget_filter2(properties.get(), static_cast<unsigned>(i), &flags, &num_values, nullptr, 0,
-                                        nullptr, nullptr));
+      filters_.push_back(H5Pget_filter2(properties.get(), static_cast<unsigned>(i), &flags,
+                                        &num_values, nullptr, 0, nullptr, nullptr));
     }
     check_order();
   }
 
   void check(const std::vector<hsize_t>& offset) const {
     hsize_t stored = 0;
-    check_hdf5(H5Dget_chunk_storage_size(dataset_.get(), offset.data(), &stored), "reading a chunk of " + name_);
+    check_hdf5(H5Dget_chunk_storage_size(dataset_.get(), offset.data(), &stored),
+               "reading a chunk of " + name_);
     if (stored == 0 || stored > file_bytes_) refuse("its values are not all there");
     Bytes bytes(stored);
     std::uint32_t left_out = 0;
@@ -45,24 +52,30 @@ class FilteredChunks {
       }
       if (filters_[i] == H5Z_FILTER_DEFLATE) bytes = inflated(bytes);
     }
-    if (bytes.size() != chunk_bytes_) refuse(fmt::format("a chunk has {} of {} bytes", bytes.size(), chunk_bytes_));
+    if (bytes.size() != chunk_bytes_)
+      refuse(fmt::format("a chunk has {} of {} bytes", bytes.size(), chunk_bytes_));
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& reason) const { throw Hdf5Failure("reading " + name_, reason); }
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw Hdf5Failure("reading " + name_, reason);
+  }
 
   void check_order() const {
     bool deflated = false;
     for (const H5Z_filter_t filter : filters_) {
-      if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32) {
+      if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
+          filter != H5Z_FILTER_FLETCHER32) {
         refuse(fmt::format("its filter {} is none of deflate, shuffle and fletcher32", filter));
       }
-      if (deflated && filter != H5Z_FILTER_FLETCHER32) refuse("deflate is not the last of its filters");
+      if (deflated && filter != H5Z_FILTER_FLETCHER32)
+        refuse("deflate is not the last of its filters");
       deflated = deflated || filter == H5Z_FILTER_DEFLATE;
     }
   }
 
-  /// The unpacked bytes: at most a chunk with the checksums that may be in it, and a byte more where it is longer.
+  /// The unpacked bytes: at most a chunk with the checksums that may be in it, and a byte more
+  /// where it is longer.
   Bytes inflated(Bytes& bytes) const {
     Bytes out(chunk_bytes_ + most_filters * fletcher32_bytes + 1);
     z_stream stream = {};
@@ -87,8 +100,9 @@ class FilteredChunks {
 
 }  // namespace
 
-void check_filtered_chunks(const Hdf5Handle& dataset, const std::string& name, const std::vector<std::int64_t>& chunk,
-                           std::int64_t element_bytes, std::int64_t file_bytes) {
+void check_filtered_chunks(const Hdf5Handle& dataset, const std::string& name,
+                           const std::vector<std::int64_t>& chunk, std::int64_t element_bytes,
+                           std::int64_t file_bytes) {
   std::int64_t chunk_bytes = element_bytes;
   for (const std::int64_t extent : chunk) chunk_bytes *= extent;
   const FilteredChunks chunks(dataset, name, static_cast<std::size_t>(chunk_bytes),

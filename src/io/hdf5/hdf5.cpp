@@ -31,7 +31,8 @@ herr_t note_name(hid_t, const char* name, const H5L_info_t*, void* names) {
 /// UTF-8 of fixed length: what varies in length cannot be kept in a SWMR file.
 Hdf5Handle string_type(const std::string& value) {
   Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "copying a type");
-  check_hdf5(H5Tset_size(type.get(), std::max<std::size_t>(value.size(), 1)), "setting a string's length");
+  check_hdf5(H5Tset_size(type.get(), std::max<std::size_t>(value.size(), 1)),
+             "setting a string's length");
   check_hdf5(H5Tset_cset(type.get(), H5T_CSET_UTF8), "setting a string's character set");
   return type;
 }
@@ -56,25 +57,28 @@ bool Hdf5Handle::close() noexcept {
 void write_attribute(hid_t object, const std::string& name, const std::string& value) {
   const Hdf5Handle type = string_type(value);
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "making a data space");
-  const Hdf5Handle attribute(H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                             H5Aclose, "creating attribute " + name);
+  const Hdf5Handle attribute(
+      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      "creating attribute " + name);
   check_hdf5(H5Awrite(attribute.get(), type.get(), value.c_str()), "writing attribute " + name);
 }
 
 void write_string(hid_t parent, const std::string& name, const std::string& value) {
   const Hdf5Handle type = string_type(value);
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "making a data space");
-  const Hdf5Handle dataset(
-      H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose,
-      "creating " + name);
-  check_hdf5(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.c_str()), "writing " + name);
+  const Hdf5Handle dataset(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT,
+                                      H5P_DEFAULT, H5P_DEFAULT),
+                           H5Dclose, "creating " + name);
+  check_hdf5(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, value.c_str()),
+             "writing " + name);
 }
 
 std::vector<std::string> names_in(const Hdf5Handle& group, const std::string& what) {
   std::vector<std::string> names;
-  // In HDF5's own order: for another it makes a table, which 1.10 frees although it was never filled where the file is
-  // damaged.
-  check_hdf5(H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, note_name, &names), "listing " + what);
+  // In HDF5's own order: for another it makes a table, which 1.10 frees although it was never
+  // filled where the file is damaged.
+  check_hdf5(H5Literate(group.get(), H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, note_name, &names),
+             "listing " + what);
   std::sort(names.begin(), names.end());
   return names;
 }

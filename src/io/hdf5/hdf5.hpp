@@ -56,9 +56,11 @@ class Hdf5Handle {
 
   Hdf5Handle() = default;
   /// Throws `Hdf5Failure` when `id` says that `action` failed.
-  Hdf5Handle(hid_t id, Closer closer, const std::string& action) : id_(check_hdf5(id, action)), closer_(closer) {}
+  Hdf5Handle(hid_t id, Closer closer, const std::string& action)
+      : id_(check_hdf5(id, action)), closer_(closer) {}
   ~Hdf5Handle() { close(); }
-  Hdf5Handle(Hdf5Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)), closer_(other.closer_) {}
+  Hdf5Handle(Hdf5Handle&& other) noexcept
+      : id_(std::exchange(other.id_, H5I_INVALID_HID)), closer_(other.closer_) {}
   Hdf5Handle& operator=(Hdf5Handle&& other) noexcept {
     if (this != &other) {
       close();

@@ -59,7 +59,9 @@ herr_t query_input(const H5FD_t*, unsigned long* flags) noexcept {
   return 0;
 }
 
-haddr_t input_allocation(const H5FD_t* file, H5FD_mem_t) noexcept { return input(file).allocated_end; }
+haddr_t input_allocation(const H5FD_t* file, H5FD_mem_t) noexcept {
+  return input(file).allocated_end;
+}
 
 herr_t set_input_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) noexcept {
   input(file).allocated_end = address;
@@ -73,14 +75,15 @@ herr_t input_descriptor(H5FD_t* file, hid_t, void** handle) noexcept {
   return 0;
 }
 
-/// Whether these are the first bytes of a collection of HDF5's global heap: signature, version, three reserved bytes.
-/// HDF5 tells its drivers no more than that it wants values.
+/// Whether these are the first bytes of a collection of HDF5's global heap: signature, version,
+/// three reserved bytes. HDF5 tells its drivers no more than that it wants values.
 bool begins_global_heap(const void* bytes, std::size_t size) {
   constexpr char begin[] = {'G', 'C', 'O', 'L', 1, 0, 0, 0};
   return size >= sizeof(begin) && std::memcmp(bytes, begin, sizeof(begin)) == 0;
 }
 
-herr_t read_input(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) noexcept {
+herr_t read_input(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size,
+                  void* buffer) noexcept {
   constexpr auto most = static_cast<haddr_t>(std::numeric_limits<off_t>::max());
   if (address > most || size > most - address) return -1;
   if (!detail::read_or_zero(input(file).descriptor, address, size, buffer)) return -1;
@@ -90,10 +93,12 @@ herr_t read_input(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t 
   return -1;
 }
 
-herr_t write_input(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) noexcept { return -1; }
+herr_t write_input(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) noexcept {
+  return -1;
+}
 
-/// Keeps writers away, but for those in SWMR mode, which give their lock back. A file system without locks is no
-/// hindrance.
+/// Keeps writers away, but for those in SWMR mode, which give their lock back. A file system
+/// without locks is no hindrance.
 herr_t lock_input(H5FD_t* file, hbool_t) noexcept {
   return ::flock(input(file).descriptor, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK ? 0 : -1;
 }
@@ -108,7 +113,8 @@ H5FD_class_t input_driver_class() {
   H5FD_class_t driver = {};
 #if H5_VERSION_GE(1, 13, 0)
   driver.version = H5FD_CLASS_VERSION;
-  driver.value = 301;  // of those that HDF5 leaves to programs; 300 is that of files that are written
+  driver.value = 301;  // of those that HDF5 leaves to programs; 300 is that of files that are
+                       // written
 #endif
   driver.name = "pptrain_input";
   driver.maxaddr = static_cast<haddr_t>(std::numeric_limits<off_t>::max());
@@ -142,7 +148,8 @@ bool detail::read_or_zero(int descriptor, haddr_t offset, std::size_t size, void
   auto* bytes = static_cast<char*>(buffer);
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t taken = ::pread(descriptor, bytes + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t taken =
+        ::pread(descriptor, bytes + done, size - done, static_cast<off_t>(offset + done));
     if (taken < 0 && errno == EINTR) continue;
     if (taken < 0) return false;
     if (taken == 0) break;

@@ -46,8 +46,10 @@ OutputFile& output(H5FD_t* file) { return *static_cast<OutputFile*>(file); }
 const OutputFile& output(const H5FD_t* file) { return *static_cast<const OutputFile*>(file); }
 
 int system_flags(unsigned flags) {
-  return ((flags & H5F_ACC_RDWR) != 0 ? O_RDWR : O_RDONLY) | ((flags & H5F_ACC_TRUNC) != 0 ? O_TRUNC : 0) |
-         ((flags & H5F_ACC_CREAT) != 0 ? O_CREAT : 0) | ((flags & H5F_ACC_EXCL) != 0 ? O_EXCL : 0) | O_CLOEXEC;
+  return ((flags & H5F_ACC_RDWR) != 0 ? O_RDWR : O_RDONLY) |
+         ((flags & H5F_ACC_TRUNC) != 0 ? O_TRUNC : 0) |
+         ((flags & H5F_ACC_CREAT) != 0 ? O_CREAT : 0) | ((flags & H5F_ACC_EXCL) != 0 ? O_EXCL : 0) |
+         O_CLOEXEC;
 }
 
 H5FD_t* open_output(const char* name, unsigned flags, hid_t access, haddr_t) noexcept {
@@ -81,7 +83,9 @@ herr_t query_output(const H5FD_t*, unsigned long* flags) noexcept {
   return 0;
 }
 
-haddr_t output_allocation(const H5FD_t* file, H5FD_mem_t) noexcept { return output(file).allocated_end; }
+haddr_t output_allocation(const H5FD_t* file, H5FD_mem_t) noexcept {
+  return output(file).allocated_end;
+}
 
 herr_t set_output_allocation(H5FD_t* file, H5FD_mem_t, haddr_t address) noexcept {
   output(file).allocated_end = address;
@@ -95,11 +99,14 @@ void lay_over(const std::vector<Kept>& kept, haddr_t address, std::size_t size, 
   for (const Kept& part : kept) {
     const haddr_t begin = std::max(address, part.address);
     const haddr_t end = std::min(address + size, part.address + part.bytes.size());
-    if (begin < end) std::memcpy(buffer + (begin - address), part.bytes.data() + (begin - part.address), end - begin);
+    if (begin < end)
+      std::memcpy(buffer + (begin - address), part.bytes.data() + (begin - part.address),
+                  end - begin);
   }
 }
 
-herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, void* buffer) noexcept {
+herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size,
+                   void* buffer) noexcept {
   const OutputFile& from = output(file);
   if (!detail::read_or_zero(from.descriptor, address, size, buffer)) return -1;
   lay_over(from.kept, address, size, static_cast<char*>(buffer));
@@ -109,7 +116,8 @@ herr_t read_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t
 /// Returns 0, or why the system does not take the bytes.
 int try_to_write(int descriptor, haddr_t address, std::size_t size, const char* bytes) {
   for (std::size_t done = 0; done < size;) {
-    const ssize_t taken = ::pwrite(descriptor, bytes + done, size - done, static_cast<off_t>(address + done));
+    const ssize_t taken =
+        ::pwrite(descriptor, bytes + done, size - done, static_cast<off_t>(address + done));
     if (taken < 0 && errno == EINTR) continue;
     if (taken <= 0) return taken < 0 ? errno : ENOSPC;
     done += static_cast<std::size_t>(taken);
@@ -117,7 +125,8 @@ int try_to_write(int descriptor, haddr_t address, std::size_t size, const char* 
   return 0;
 }
 
-herr_t write_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size, const void* buffer) noexcept {
+herr_t write_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t size,
+                    const void* buffer) noexcept {
   OutputFile& to = output(file);
   const auto* bytes = static_cast<const char*>(buffer);
   if (!to.failed()) {
@@ -132,12 +141,14 @@ herr_t write_output(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_
 herr_t truncate_output(H5FD_t* file, hid_t, hbool_t) noexcept {
   OutputFile& cut = output(file);
   if (cut.end == cut.allocated_end) return 0;
-  if (!cut.failed() && ::ftruncate(cut.descriptor, static_cast<off_t>(cut.allocated_end)) != 0) cut.refuse(errno);
+  if (!cut.failed() && ::ftruncate(cut.descriptor, static_cast<off_t>(cut.allocated_end)) != 0)
+    cut.refuse(errno);
   cut.end = cut.allocated_end;
   return 0;
 }
 
-/// Only with a lock does HDF5 mark a file as one that is being written. A file system without locks is no hindrance.
+/// Only with a lock does HDF5 mark a file as one that is being written. A file system without locks
+/// is no hindrance.
 herr_t lock_output(H5FD_t* file, hbool_t) noexcept {
   OutputFile& locked = output(file);
   if (::flock(locked.descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return 0;
@@ -172,7 +183,8 @@ H5FD_class_t output_driver_class() {
   driver.truncate = truncate_output;
   driver.lock = lock_output;
   driver.unlock = unlock_output;
-  // Free space is kept as by HDF5's own driver: one list of free space for metadata, one for values.
+  // Free space is kept as by HDF5's own driver: one list of free space for metadata, one for
+  // values.
   const H5FD_mem_t map[H5FD_MEM_NTYPES] = H5FD_FLMAP_DICHOTOMY;
   std::copy(std::begin(map), std::end(map), std::begin(driver.fl_map));
   return driver;
@@ -190,8 +202,8 @@ void Hdf5Output::open(const std::string& path, unsigned mode, const Hdf5Handle& 
   const DriverInfo info = {&error_};
   check_hdf5(H5Pset_driver(access.get(), output_driver(), &info), "setting the driver");
   const bool is_there = mode == H5F_ACC_RDWR;
-  const hid_t file =
-      is_there ? H5Fopen(path.c_str(), mode, access.get()) : H5Fcreate(path.c_str(), mode, H5P_DEFAULT, access.get());
+  const hid_t file = is_there ? H5Fopen(path.c_str(), mode, access.get())
+                              : H5Fcreate(path.c_str(), mode, H5P_DEFAULT, access.get());
   const std::string action = is_there ? "opening the file" : "creating the file";
   if (file < 0) check(action);
   file_ = Hdf5Handle(file, H5Fclose, action);

@@ -8,7 +8,8 @@
 #include "base/interval.hpp"
 #include "io/hdf5/hdf5.hpp"
 
-/// Reading HDF5 files of strangers. Everything that is read from such a file goes through `Hdf5Array`.
+/// Reading HDF5 files of strangers. Everything that is read from such a file goes through
+/// `Hdf5Array`.
 namespace pptrain {
 
 /// An HDF5 file, open for reading.
@@ -17,8 +18,9 @@ struct Hdf5Source {
   bool left_open = false;  ///< its writer has it in SWMR mode, or was killed in it
 };
 
-/// Opens a file for reading after a look at its superblock; one that its writer has left in SWMR mode is opened in that
-/// mode. What a damaged file makes HDF5 try again is bounded to a moment. Throws `Hdf5Failure`.
+/// Opens a file for reading after a look at its superblock; one that its writer has left in SWMR
+/// mode is opened in that mode. What a damaged file makes HDF5 try again is bounded to a moment.
+/// Throws `Hdf5Failure`.
 Hdf5Source open_to_read(const std::string& path);
 
 /// Opens a group. Links to other files are refused. Throws `Hdf5Failure`.
@@ -31,21 +33,24 @@ struct Hdf5Expected {
   static constexpr std::int64_t any = -1;
 
   Kind kind = Kind::integer;
-  std::vector<std::int64_t> shape;  ///< extents, `any` where the file decides; none of a single value
+  std::vector<std::int64_t> shape;  ///< extents, `any` where the file decides; none of a single
+                                    ///< value
   std::int64_t most_bytes = 0;      ///< of all values in memory, where a number has 8
   bool any_shape = false;           ///< all shapes are welcome
 };
 
-/// A dataset or attribute of an open file that was found to be what is expected. Its values are in the file itself: no
-/// link to another file, no external storage, no virtual dataset; standard types and the filters deflate, shuffle and
-/// fletcher32 alone; as many bytes as its shape promises.
+/// A dataset or attribute of an open file that was found to be what is expected. Its values are in
+/// the file itself: no link to another file, no external storage, no virtual dataset; standard
+/// types and the filters deflate, shuffle and fletcher32 alone; as many bytes as its shape
+/// promises.
 class Hdf5Array {
  public:
   enum class Place { dataset, attribute };
 
-  /// Opens `name` in, or at, `parent` and compares it with what is expected. Throws `Hdf5Mismatch` where kind or shape
-  /// are others, `Hdf5Failure` where it cannot be read.
-  Hdf5Array(Place place, const Hdf5Handle& parent, const std::string& name, const Hdf5Expected& expected);
+  /// Opens `name` in, or at, `parent` and compares it with what is expected. Throws `Hdf5Mismatch`
+  /// where kind or shape are others, `Hdf5Failure` where it cannot be read.
+  Hdf5Array(Place place, const Hdf5Handle& parent, const std::string& name,
+            const Hdf5Expected& expected);
 
   /// The open dataset or attribute, which this closes.
   const Hdf5Handle& handle() const { return handle_; }

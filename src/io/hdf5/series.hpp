@@ -23,14 +23,20 @@ struct SeriesInfo {
 /// An extendible dataset [row] or [row, column] to which rows are appended, chunked.
 class Series {
  public:
-  enum class Type { integer, real, token, flag };  ///< the first two of 64 bits, then integers of 32 and of 8
+  enum class Type {
+    integer,
+    real,
+    token,
+    flag
+  };  ///< the first two of 64 bits, then integers of 32 and of 8
 
-  /// `columns` = 0 makes a dataset of one dimension. A chunk has `chunk_elements` values, or a row where that is more.
+  /// `columns` = 0 makes a dataset of one dimension. A chunk has `chunk_elements` values, or a row
+  /// where that is more.
   Series(hid_t group, const SeriesInfo& info, Type type, std::int64_t columns,
          std::int64_t chunk_elements = page_elements);
 
-  /// Appends a row, or several one behind the other, and flushes them, so that a reader sees them and a kill does not
-  /// lose them. Throws `Hdf5Failure`.
+  /// Appends a row, or several one behind the other, and flushes them, so that a reader sees them
+  /// and a kill does not lose them. Throws `Hdf5Failure`.
   void append(std::span<const std::int64_t> rows);
   /// Appends rows of real numbers, one or several. Throws `Hdf5Failure`.
   void append(std::span<const double> rows);

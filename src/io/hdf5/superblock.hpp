@@ -14,9 +14,10 @@ struct Superblock {
   bool open_for_swmr = false;  ///< a single writer has the file in SWMR mode, or was killed in it
 };
 
-/// Reads the superblock and checks its checksum, its sizes and its addresses against the file's length, as HDF5 reads a
-/// wrong checksum again without an end where it is asked for SWMR mode. Nothing for older versions, which have no
-/// checksum, for what begins otherwise and for what cannot be opened: HDF5 judges those itself. Throws `Hdf5Failure`.
+/// Reads the superblock and checks its checksum, its sizes and its addresses against the file's
+/// length, as HDF5 reads a wrong checksum again without an end where it is asked for SWMR mode.
+/// Nothing for older versions, which have no checksum, for what begins otherwise and for what
+/// cannot be opened: HDF5 judges those itself. Throws `Hdf5Failure`.
 std::optional<Superblock> read_superblock(const std::string& path);
 
 /// The checksum of HDF5's metadata: Bob Jenkins' lookup3 with an initial value of 0.

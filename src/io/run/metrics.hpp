@@ -23,7 +23,7 @@ struct StepMetrics {
   double tokens_per_second = 0.0;
   double model_flops_utilization = 0.0;  ///< of the devices' peak, 0 to 1; NaN where none is known
   std::int64_t peak_bytes = 0;           ///< of the fullest device since the start
-  double experts_balance = 0.0;          ///< part of the loss, without its weight; NaN where nobody asked
+  double experts_balance = 0.0;  ///< part of the loss, without its weight; NaN where nobody asked
 };
 
 /// One column of a row of /ranks.
@@ -54,15 +54,16 @@ const std::vector<MetricsSeries>& metrics_series();
 class MetricsFile {
  public:
   /// Creates the file. `plan` becomes /plan; `environment` the attributes of /environment.
-  /// The series begin with the rows of `history`, where there is one, and the file then takes the place of one that is
-  /// there. `experts` are the columns of /experts, of a model that has any.
-  /// A file that cannot be created throws `Error` (exit code 2, and 4 where the disk is full), and nothing is left.
+  /// The series begin with the rows of `history`, where there is one, and the file then takes the
+  /// place of one that is there. `experts` are the columns of /experts, of a model that has any. A
+  /// file that cannot be created throws `Error` (exit code 2, and 4 where the disk is full), and
+  /// nothing is left.
   MetricsFile(const std::string& path, std::int64_t num_ranks, const std::string& plan,
-              const std::map<std::string, std::string>& environment, const MetricsHistory* history = nullptr,
-              const ExpertColumns& experts = {});
+              const std::map<std::string, std::string>& environment,
+              const MetricsHistory* history = nullptr, const ExpertColumns& experts = {});
 
-  /// Appends a row to /steps, /ranks, one entry per rank, and /experts, one entry per column. False when it could not
-  /// be written: that is a warning, once, and nothing is written from then on.
+  /// Appends a row to /steps, /ranks, one entry per rank, and /experts, one entry per column. False
+  /// when it could not be written: that is a warning, once, and nothing is written from then on.
   bool append_step(const StepMetrics& metrics, std::span<const RankMetrics> ranks,
                    std::span<const std::int64_t> expert_rows = {});
   /// Appends to /evaluation; the same rules.
@@ -74,8 +75,8 @@ class MetricsFile {
   bool writes() const { return writes_; }
 
  private:
-  void create(const std::string& path, const std::string& plan, const std::map<std::string, std::string>& environment,
-              const MetricsHistory* history);
+  void create(const std::string& path, const std::string& plan,
+              const std::map<std::string, std::string>& environment, const MetricsHistory* history);
   void append_history(const MetricsHistory& history);
   void append_expert_rows(const MetricsHistory& history);
   template <class Action>

@@ -17,14 +17,17 @@ using Kind = Hdf5Expected::Kind;
 /// The series of one group of a metrics file, of which `step` is the first.
 class Group {
  public:
-  Group(const Hdf5Handle& file, std::string name) : name_(std::move(name)), group_(open_group(file, name_)) {}
+  Group(const Hdf5Handle& file, std::string name)
+      : name_(std::move(name)), group_(open_group(file, name_)) {}
 
-  /// Steps are appended last, so that there are as many rows of the others at least. The last step of a run that was
-  /// killed may not have been written, and then reads as missing.
+  /// Steps are appended last, so that there are as many rows of the others at least. The last step
+  /// of a run that was killed may not have been written, and then reads as missing.
   std::size_t rows_until(std::int64_t last_step) const {
-    const std::vector<std::int64_t> steps = open("step", Kind::integer, {Hdf5Expected::any}).values<std::int64_t>();
+    const std::vector<std::int64_t> steps =
+        open("step", Kind::integer, {Hdf5Expected::any}).values<std::int64_t>();
     return static_cast<std::size_t>(
-        std::count_if(steps.begin(), steps.end(), [&](std::int64_t step) { return step > 0 && step <= last_step; }));
+        std::count_if(steps.begin(), steps.end(),
+                      [&](std::int64_t step) { return step > 0 && step <= last_step; }));
   }
 
   /// The first `rows` of all. Returns the number of columns, 0 where series have one dimension.
@@ -41,7 +44,8 @@ class Group {
       std::vector<std::int64_t> shape = {Hdf5Expected::any};
       if (by_column) shape.push_back(columns == 0 ? Hdf5Expected::any : columns);
       const bool is_integer = series.type == Series::Type::integer;
-      const Hdf5Array array = open(series.info.name, is_integer ? Kind::integer : Kind::real, shape);
+      const Hdf5Array array =
+          open(series.info.name, is_integer ? Kind::integer : Kind::real, shape);
       if (by_column) columns = array.shape()[1];
       if (by_column && columns == 0) throw Hdf5Failure("reading " + name_, "it has no columns");
       if (is_integer) {
@@ -80,7 +84,8 @@ ExpertColumns experts_in(const Hdf5Handle& file) {
   for (std::string name; names >> name;) columns.layers.push_back(name);
   std::istringstream(text("experts")) >> columns.experts;
   constexpr std::int64_t most = 1 << 20;
-  if (columns.experts < 1 || columns.experts > most) throw Hdf5Failure("reading experts", "it has no number of them");
+  if (columns.experts < 1 || columns.experts > most)
+    throw Hdf5Failure("reading experts", "it has no number of them");
   return columns;
 }
 

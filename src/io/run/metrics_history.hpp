@@ -33,7 +33,8 @@ struct MetricsContent {
   MetricsHistory history;
   std::string plan;
   std::map<std::string, std::string> environment;
-  bool left_open = false;  ///< its writer still writes, or was killed: other programs need `swmr=True`
+  bool left_open = false;  ///< its writer still writes, or was killed: other programs need
+                           ///< `swmr=True`
 };
 
 /// Reads a metrics file, whether its run goes on, ended or was killed. Throws `Hdf5Failure`.
@@ -41,7 +42,8 @@ MetricsContent read_metrics(const std::string& path);
 
 /// Rows of `columns` values widened to `wanted`, with `missing` behind them.
 template <class T>
-std::vector<T> widened(const std::vector<T>& rows, std::int64_t columns, std::int64_t wanted, T missing) {
+std::vector<T> widened(const std::vector<T>& rows, std::int64_t columns, std::int64_t wanted,
+                       T missing) {
   if (columns == wanted || columns == 0) return rows;
   std::vector<T> wide;
   for (std::size_t i = 0; i < rows.size(); i += static_cast<std::size_t>(columns)) {

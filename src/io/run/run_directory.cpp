@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 constexpr int max_same_second = 1000;
 
-[[noreturn]] void refuse(const std::string& where, const std::string& output, const std::string& reason,
-                         int error = 0) {
+[[noreturn]] void refuse(const std::string& where, const std::string& output,
+                         const std::string& reason, int error = 0) {
   throw_unwritable({where, fmt::format("the output directory {} cannot be written", output), reason,
                     "set [job] output to a folder you can write to"},
                    error);
@@ -43,14 +43,17 @@ std::string start_time() {
 void check_output_directory(const std::string& output, const std::string& where) {
   std::error_code error;
   fs::path nearest = fs::absolute(output, error);
-  while (!fs::exists(nearest, error) && nearest.has_relative_path()) nearest = nearest.parent_path();
-  if (!fs::is_directory(nearest, error)) refuse(where, output, nearest.string() + " is not a folder");
+  while (!fs::exists(nearest, error) && nearest.has_relative_path())
+    nearest = nearest.parent_path();
+  if (!fs::is_directory(nearest, error))
+    refuse(where, output, nearest.string() + " is not a folder");
   if (::access(nearest.c_str(), W_OK | X_OK) != 0) {
     refuse(where, output, fmt::format("{}: {}", nearest.string(), std::strerror(errno)));
   }
 }
 
-RunDirectory::RunDirectory(const std::string& output, const std::string& job_name, const std::string& where) {
+RunDirectory::RunDirectory(const std::string& output, const std::string& job_name,
+                           const std::string& where) {
   const fs::path job = fs::path(output) / job_name;
   std::error_code error;
   fs::create_directories(job, error);
@@ -84,7 +87,8 @@ void RunDirectory::name_latest() const {
   std::error_code error;
   const fs::file_status there = fs::symlink_status(link, error);
   if (fs::exists(there) && !fs::is_symlink(there)) return;  // somebody's own
-  const fs::path made = run.parent_path() / fmt::format(".{}-{}", latest_run, run.filename().string());
+  const fs::path made =
+      run.parent_path() / fmt::format(".{}-{}", latest_run, run.filename().string());
   fs::create_symlink(run.filename(), made, error);
   if (error) return;  // a file system without links
   fs::rename(made, link, error);
@@ -93,7 +97,8 @@ void RunDirectory::name_latest() const {
 
 void RunDirectory::check_writable() const {
   for (const std::string& folder : {path_, path_ + "/checkpoints"}) {
-    if (!fs::exists(fs::symlink_status(folder)) || ::access(folder.c_str(), W_OK | X_OK) == 0) continue;
+    if (!fs::exists(fs::symlink_status(folder)) || ::access(folder.c_str(), W_OK | X_OK) == 0)
+      continue;
     throw_bad_input({folder, "the run directory cannot be written", std::strerror(errno),
                      "resume where it can, or copy the checkpoint elsewhere and name that"});
   }

@@ -16,12 +16,12 @@ struct DrawingFileOptions {
   std::string source;  ///< place for messages: the configuration's file and line
 };
 
-/// An HDF5 file with /latents (n, d), floating-point, and /images (`StoredImages`) that are to be drawn from them. Both
-/// are read one by one.
+/// An HDF5 file with /latents (n, d), floating-point, and /images (`StoredImages`) that are to be
+/// drawn from them. Both are read one by one.
 class DrawingFile final : public FeatureTable {
  public:
-  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
-  /// has too few images, or a number or pixel that is none.
+  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of
+  /// another type or shape, has too few images, or a number or pixel that is none.
   DrawingFile(const std::string& path, const DrawingFileOptions& options);
 
   std::int64_t num_rows() const override { return images_.count(); }

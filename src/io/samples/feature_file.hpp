@@ -18,12 +18,13 @@ struct FeatureFileOptions {
   std::string source;         ///< place for messages: the configuration's file and line
 };
 
-/// An HDF5 file with /features (n, d), floating-point, and /labels (n), integers. Labels stay in memory, features are
-/// read row by row.
+/// An HDF5 file with /features (n, d), floating-point, and /labels (n), integers. Labels stay in
+/// memory, features are read row by row.
 class FeatureFile final : public FeatureTable {
  public:
-  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
-  /// has fewer rows than a batch, a label that is no class, or a feature that is no number.
+  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of
+  /// another type or shape, has fewer rows than a batch, a label that is no class, or a feature
+  /// that is no number.
   FeatureFile(const std::string& path, const FeatureFileOptions& options);
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(labels_.size()); }

@@ -20,7 +20,8 @@ void order_pixels(const ImageShape& shape, const float* pixels, float* ordered) 
     for (std::int64_t left = 0; left < shape.width; left += shape.patch) {
       for (std::int64_t channel = 0; channel < shape.channels; ++channel) {
         for (std::int64_t row = top; row < top + shape.patch; ++row) {
-          ordered = std::copy_n(pixels + (channel * shape.height + row) * shape.width + left, shape.patch, ordered);
+          ordered = std::copy_n(pixels + (channel * shape.height + row) * shape.width + left,
+                                shape.patch, ordered);
         }
       }
     }
@@ -29,12 +30,12 @@ void order_pixels(const ImageShape& shape, const float* pixels, float* ordered) 
 
 ImageFile::ImageFile(const std::string& path, const ImageFileOptions& options)
     : file_(path, options.source), options_(options), images_(file_, options.image) {
-  file_.open(
-      {"/images and /labels", "both datasets", "use the config.json that belongs to the images, or correct the file"},
-      [this] {
-        open();
-        images_.check();
-      });
+  file_.open({"/images and /labels", "both datasets",
+              "use the config.json that belongs to the images, or correct the file"},
+             [this] {
+               open();
+               images_.check();
+             });
 }
 
 void ImageFile::open() {
@@ -59,11 +60,13 @@ void ImageFile::read_labels(const Hdf5Handle& file) {
 
 void ImageFile::row(std::int64_t index, const SampleSlot& slot) const { fill(index, {}, slot); }
 
-void ImageFile::training_row(std::int64_t index, std::int64_t number, const SampleSlot& slot) const {
+void ImageFile::training_row(std::int64_t index, std::int64_t number,
+                             const SampleSlot& slot) const {
   fill(index, number, slot);
 }
 
-void ImageFile::fill(std::int64_t index, std::optional<std::int64_t> number, const SampleSlot& slot) const {
+void ImageFile::fill(std::int64_t index, std::optional<std::int64_t> number,
+                     const SampleSlot& slot) const {
   if (slot.targets != nullptr) *slot.targets = labels_[static_cast<std::size_t>(index)];
   if (slot.features == nullptr) return;
   std::vector<float> pixels = images_.image(index);

@@ -21,12 +21,13 @@ struct ImageFileOptions {
   ImageAugmentation augmentation = {};  ///< of samples of the training
 };
 
-/// An HDF5 file with /images (`StoredImages`) and /labels (n), integers. Labels stay in memory, images are read one by
-/// one, patch by patch as `ImageShape` says.
+/// An HDF5 file with /images (`StoredImages`) and /labels (n), integers. Labels stay in memory,
+/// images are read one by one, patch by patch as `ImageShape` says.
 class ImageFile final : public FeatureTable {
  public:
-  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
-  /// has too few images, a label that is no class, or a pixel that is no number.
+  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of
+  /// another type or shape, has too few images, a label that is no class, or a pixel that is no
+  /// number.
   ImageFile(const std::string& path, const ImageFileOptions& options);
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(labels_.size()); }
@@ -45,8 +46,9 @@ class ImageFile final : public FeatureTable {
   std::vector<std::int32_t> labels_;
 };
 
-/// Pixels (channel, row, column) of an image in the order in which a model reads them: patch by patch, row by row of
-/// patches, (channel, row, column) within a patch; as they are without patches.
+/// Pixels (channel, row, column) of an image in the order in which a model reads them: patch by
+/// patch, row by row of patches, (channel, row, column) within a patch; as they are without
+/// patches.
 void order_pixels(const ImageShape& shape, const float* pixels, float* ordered);
 
 }  // namespace pptrain

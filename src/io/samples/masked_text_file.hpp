@@ -17,17 +17,19 @@ struct MaskedTextOptions {
   std::int64_t token_types = 1;  ///< types are below
   std::int64_t min_rows = 1;
   std::string source;    ///< place for messages: the configuration's file and line
-  bool labelled = true;  ///< false: positions are hidden as samples are read, and the file has no /labels
+  bool labelled = true;  ///< false: positions are hidden as samples are read, and the file has no
+                         ///< /labels
 };
 
-/// An HDF5 file with /input_ids, /token_type_ids and /labels, integers (n, T): the tokens of each sample as the model
-/// reads them, their types, and, where it is labelled, what is to be predicted at each position, -100 where nothing is.
-/// With /attention_mask (n, T), ones and behind them zeros, tokens under a zero are padding: nothing attends to them,
-/// and they have no label. Samples are read one by one; how many labels each has, and how long it is, stays in memory.
+/// An HDF5 file with /input_ids, /token_type_ids and /labels, integers (n, T): the tokens of each
+/// sample as the model reads them, their types, and, where it is labelled, what is to be predicted
+/// at each position, -100 where nothing is. With /attention_mask (n, T), ones and behind them
+/// zeros, tokens under a zero are padding: nothing attends to them, and they have no label. Samples
+/// are read one by one; how many labels each has, and how long it is, stays in memory.
 class MaskedTextFile final : public FeatureTable {
  public:
-  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
-  /// has too few samples, no label at all, or a number that is out of range.
+  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of
+  /// another type or shape, has too few samples, no label at all, or a number that is out of range.
   MaskedTextFile(const std::string& path, const MaskedTextOptions& options);
 
   std::int64_t num_rows() const override { return tokens_->shape()[0]; }
@@ -51,7 +53,8 @@ class MaskedTextFile final : public FeatureTable {
   MaskedTextOptions options_;
   std::optional<Hdf5Array> tokens_, types_, labels_, mask_;
   std::vector<std::int32_t> num_labels_;
-  std::vector<std::int32_t> lengths_;  ///< positions of each sample before its padding; empty without a mask
+  std::vector<std::int32_t> lengths_;  ///< positions of each sample before its padding; empty
+                                       ///< without a mask
   bool has_padding_ = false;
 };
 

@@ -19,13 +19,15 @@ struct PairFileOptions {
   std::string source;  ///< place for messages: the configuration's file and line
 };
 
-/// An HDF5 file with /source (n, S) and /target (n, T), integers: the tokens that the encoder reads, filled up with
-/// padding behind the end, and those that are predicted, -100 where nothing is. Samples are read one by one; how long
-/// each source is and how many targets there are stays in memory.
+/// An HDF5 file with /source (n, S) and /target (n, T), integers: the tokens that the encoder
+/// reads, filled up with padding behind the end, and those that are predicted, -100 where nothing
+/// is. Samples are read one by one; how long each source is and how many targets there are stays in
+/// memory.
 class PairFile final : public PairTable {
  public:
-  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of another type or shape,
-  /// has too few samples, no target at all, a source of padding alone, or a number that is no token.
+  /// Throws `Error` (exit code 2) where the file cannot be read, lacks a dataset or has one of
+  /// another type or shape, has too few samples, no target at all, a source of padding alone, or a
+  /// number that is no token.
   PairFile(const std::string& path, const PairFileOptions& options);
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(num_targets_.size()); }
@@ -37,13 +39,16 @@ class PairFile final : public PairTable {
   std::int64_t source_length(std::int64_t index) const override {
     return source_lengths_[static_cast<std::size_t>(index)];
   }
-  std::int64_t num_targets(std::int64_t index) const override { return num_targets_[static_cast<std::size_t>(index)]; }
+  std::int64_t num_targets(std::int64_t index) const override {
+    return num_targets_[static_cast<std::size_t>(index)];
+  }
 
   void open();
   void check();
   void check_sources(Interval rows);
   void check_targets(Interval rows);
-  void check_token(std::int64_t value, std::int64_t row, std::int64_t position, bool is_target) const;
+  void check_token(std::int64_t value, std::int64_t row, std::int64_t position,
+                   bool is_target) const;
   template <class T>
   void read(const Hdf5Array& array, std::int64_t index, T* out) const;
 

@@ -10,16 +10,19 @@
 namespace pptrain {
 namespace {
 
-constexpr std::int64_t chunk_elements = 16384;  // 64 KiB of tokens: few chunks to find, little beside a sample to read
+constexpr std::int64_t chunk_elements = 16384;  // 64 KiB of tokens: few chunks to find, little
+                                                // beside a sample to read
 constexpr const char* suggestion = "name a file in a folder you can write to";
 
 }  // namespace
 
-SampleWriter::SampleWriter(const std::string& path, const std::vector<SampleColumn>& columns, std::uint64_t tokenizer)
+SampleWriter::SampleWriter(const std::string& path, const std::vector<SampleColumn>& columns,
+                           std::uint64_t tokenizer)
     : path_(file_to_replace(path)), partial_(path_ + ".partial") {
   silence_hdf5();
   guarded([&] {
-    file_.open(partial_, H5F_ACC_TRUNC, Hdf5Handle(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making access properties"));
+    file_.open(partial_, H5F_ACC_TRUNC,
+               Hdf5Handle(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "making access properties"));
     has_partial_ = true;
     write_attribute(file_.get(), tokenizer_attribute, digest_text(tokenizer));
     for (const SampleColumn& column : columns) {
@@ -42,7 +45,8 @@ void SampleWriter::guarded(const std::function<void()>& work) {
   } catch (const Hdf5Failure& failure) {
     const int error = file_.error();
     remove_partial();
-    throw_unwritable({path_, "cannot be written", error == 0 ? failure.reason() : "", suggestion}, error);
+    throw_unwritable({path_, "cannot be written", error == 0 ? failure.reason() : "", suggestion},
+                     error);
   }
 }
 

@@ -24,12 +24,14 @@ struct SampleColumn {
 class SampleWriter {
  public:
   /// `tokenizer`: the `tokenizer_digest` of what makes the tokens, which the file says.
-  SampleWriter(const std::string& path, const std::vector<SampleColumn>& columns, std::uint64_t tokenizer);
+  SampleWriter(const std::string& path, const std::vector<SampleColumn>& columns,
+               std::uint64_t tokenizer);
   ~SampleWriter();
   SampleWriter(const SampleWriter&) = delete;
   SampleWriter& operator=(const SampleWriter&) = delete;
 
-  /// Appends rows to the column of this number. Those of one column may be ahead of those of another until `commit`.
+  /// Appends rows to the column of this number. Those of one column may be ahead of those of
+  /// another until `commit`.
   void append(std::size_t column, std::span<const std::int64_t> rows);
   /// Puts the file in its place.
   void commit();

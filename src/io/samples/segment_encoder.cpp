@@ -24,7 +24,8 @@ std::vector<PairPiece> pair_pieces(const Tokenizer& tokenizer, bool special_toke
   if (!special_tokens) return {{0, {}, 0}, {1, {}, 1}};
   if (tokenizer.pair().empty()) {
     throw_bad_input({"--segments", "the tokenizer does not say how two texts become one sequence",
-                     "its post-processor has no template of a pair", "name one key, or give --no-special-tokens"});
+                     "its post-processor has no template of a pair",
+                     "name one key, or give --no-special-tokens"});
   }
   return tokenizer.pair();
 }
@@ -32,7 +33,8 @@ std::vector<PairPiece> pair_pieces(const Tokenizer& tokenizer, bool special_toke
 /// Tokens of text that fit into a sample.
 std::int64_t room_of(const SegmentLayout& layout) {
   std::int64_t room = layout.length;
-  for (const PairPiece& piece : layout.pieces) room -= static_cast<std::int64_t>(piece.tokens.size());
+  for (const PairPiece& piece : layout.pieces)
+    room -= static_cast<std::int64_t>(piece.tokens.size());
   return room;
 }
 
@@ -51,39 +53,46 @@ std::array<std::size_t, 2> kept_lengths(std::array<std::size_t, 2> lengths, std:
 
 SegmentLayout segment_layout(const TokenizeOptions& options, const Tokenizer& tokenizer) {
   SegmentLayout layout;
-  layout.pieces = options.segment_keys.size() == 1 ? single_pieces(tokenizer, options.special_tokens)
-                                                   : pair_pieces(tokenizer, options.special_tokens);
+  layout.pieces = options.segment_keys.size() == 1
+                      ? single_pieces(tokenizer, options.special_tokens)
+                      : pair_pieces(tokenizer, options.special_tokens);
   layout.length = options.sequence_length;
   const std::int64_t room = room_of(layout);
   if (room < 1) {
-    throw_bad_input({"--sequence-length", fmt::format("samples of {} tokens have no room for text", layout.length),
+    throw_bad_input({"--sequence-length",
+                     fmt::format("samples of {} tokens have no room for text", layout.length),
                      fmt::format("the tokenizer puts {} tokens around each", layout.length - room),
                      "give a larger number"});
   }
-  layout.padding =
-      token_in_role(options.tokenizer, tokenizer, {"pad_token", options.padding_token, "--segments", "--pad-token"});
+  layout.padding = token_in_role(options.tokenizer, tokenizer,
+                                 {"pad_token", options.padding_token, "--segments", "--pad-token"});
   return layout;
 }
 
-SegmentEncoder::SegmentEncoder(const DocumentSource& source, const Tokenizer& tokenizer, const SegmentLayout& layout,
-                               const TokenizeOptions& options)
+SegmentEncoder::SegmentEncoder(const DocumentSource& source, const Tokenizer& tokenizer,
+                               const SegmentLayout& layout, const TokenizeOptions& options)
     : source_(source), encoder_(tokenizer), layout_(layout), options_(options) {}
 
 PartSegments SegmentEncoder::operator()(const DocumentPart& part) {
   PartSegments segments;
   segments.bad_lines = for_each_text_line(
       source_, part, options_.segment_keys, "--segments", options_.skip_bad_lines,
-      [&](const std::vector<std::string>& texts, const std::string& where) { append(texts, where, segments); });
+      [&](const std::vector<std::string>& texts, const std::string& where) {
+        append(texts, where, segments);
+      });
   return segments;
 }
 
-void SegmentEncoder::append(const std::vector<std::string>& texts, const std::string& where, PartSegments& segments) {
+void SegmentEncoder::append(const std::vector<std::string>& texts, const std::string& where,
+                            PartSegments& segments) {
   std::array<Tokens, 2> tokens;
   for (std::size_t i = 0; i < texts.size(); ++i) encoder_.append(texts[i], tokens[i]);
   if (tokens[0].empty() && tokens[1].empty())
-    throw_bad_input({where, "there is no token in its text", "a sample of padding alone says nothing",
+    throw_bad_input({where, "there is no token in its text",
+                     "a sample of padding alone says nothing",
                      "leave the line out, by --skip-bad-lines for instance"});
-  const auto kept = kept_lengths({tokens[0].size(), tokens[1].size()}, static_cast<std::size_t>(room_of(layout_)));
+  const auto kept = kept_lengths({tokens[0].size(), tokens[1].size()},
+                                 static_cast<std::size_t>(room_of(layout_)));
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     segments.num_cut += kept[i] < tokens[i].size() ? 1 : 0;
     tokens[i].resize(kept[i]);

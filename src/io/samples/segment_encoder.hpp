@@ -17,11 +17,13 @@ struct SegmentLayout {
   std::int64_t padding = 0;       ///< token that fills a sample up
 };
 
-/// The layout that options and tokenizer ask for. Throws `Error` (exit code 2) where the tokenizer does not say how two
-/// texts become one sequence or what its padding is, or where samples have no room for text.
+/// The layout that options and tokenizer ask for. Throws `Error` (exit code 2) where the tokenizer
+/// does not say how two texts become one sequence or what its padding is, or where samples have no
+/// room for text.
 SegmentLayout segment_layout(const TokenizeOptions& options, const Tokenizer& tokenizer);
 
-/// The samples of a part, row behind row: `length` tokens, types and ones (zeros at padding) of each.
+/// The samples of a part, row behind row: `length` tokens, types and ones (zeros at padding) of
+/// each.
 struct PartSegments {
   std::vector<std::int64_t> tokens, types, mask;
   std::int64_t num_tokens = 0;  ///< without padding
@@ -29,21 +31,22 @@ struct PartSegments {
   BadLines bad_lines = {};
 };
 
-/// Makes samples of lines with one text or two, on one thread: where these are too long, tokens are taken from the end
-/// of the longer one until they fit or both are equally long, then from both in turn, as `longest_first` of Hugging
-/// Face's library does it.
+/// Makes samples of lines with one text or two, on one thread: where these are too long, tokens are
+/// taken from the end of the longer one until they fit or both are equally long, then from both in
+/// turn, as `longest_first` of Hugging Face's library does it.
 class SegmentEncoder {
  public:
   /// All references outlive the encoder.
-  SegmentEncoder(const DocumentSource& source, const Tokenizer& tokenizer, const SegmentLayout& layout,
-                 const TokenizeOptions& options);
+  SegmentEncoder(const DocumentSource& source, const Tokenizer& tokenizer,
+                 const SegmentLayout& layout, const TokenizeOptions& options);
 
-  /// Throws `Error` (exit code 2), with file and line, where a text is missing or a line has no token of text, unless
-  /// such lines are left out.
+  /// Throws `Error` (exit code 2), with file and line, where a text is missing or a line has no
+  /// token of text, unless such lines are left out.
   PartSegments operator()(const DocumentPart& part);
 
  private:
-  void append(const std::vector<std::string>& texts, const std::string& where, PartSegments& segments);
+  void append(const std::vector<std::string>& texts, const std::string& where,
+              PartSegments& segments);
 
   const DocumentSource& source_;
   TextEncoder encoder_;

@@ -14,36 +14,41 @@ constexpr std::int64_t largest_pixel = 255;
 constexpr float no_pixel = HUGE_VALF;
 
 float pixel_of(std::int64_t value) {
-  return 0 <= value && value <= largest_pixel ? static_cast<float>(value) / 127.5F - 1.0F : no_pixel;
+  return 0 <= value && value <= largest_pixel ? static_cast<float>(value) / 127.5F - 1.0F
+                                              : no_pixel;
 }
 
 }  // namespace
 
 void StoredImages::open(const Hdf5Source& source, std::int64_t least) {
   const auto of = [&](Hdf5Expected::Kind kind) {
-    return Hdf5Expected{kind, {Hdf5Expected::any, shape_.channels, shape_.height, shape_.width}, most_pixel_bytes};
+    return Hdf5Expected{
+        kind, {Hdf5Expected::any, shape_.channels, shape_.height, shape_.width}, most_pixel_bytes};
   };
   try {
-    images_.emplace(Hdf5Array::Place::dataset, source.file, "images", of(Hdf5Expected::Kind::integer));
+    images_.emplace(Hdf5Array::Place::dataset, source.file, "images",
+                    of(Hdf5Expected::Kind::integer));
     whole_numbers_ = true;
   } catch (const Hdf5Mismatch&) {
     images_.emplace(Hdf5Array::Place::dataset, source.file, "images", of(Hdf5Expected::Kind::real));
   }
   if (count() >= least) return;
-  file_.refuse(fmt::format("{} images are too few", count()), fmt::format("at least {} are needed", least),
+  file_.refuse(fmt::format("{} images are too few", count()),
+               fmt::format("at least {} are needed", least),
                "name more data, or lower global_batch_size");
 }
 
 void StoredImages::check() const {
-  const auto bad =
-      first_row_not_finite(count(), shape_.pixels(), [&](Interval rows, float* pixels) { read(rows, pixels); });
+  const auto bad = first_row_not_finite(count(), shape_.pixels(),
+                                        [&](Interval rows, float* pixels) { read(rows, pixels); });
   if (!bad) return;
   if (whole_numbers_) {
     file_.refuse(fmt::format("image {} has a pixel that is not from 0 to {}", *bad, largest_pixel),
-                 "whole numbers are pixels of 8 bits", "write floating-point numbers, or correct the file");
+                 "whole numbers are pixels of 8 bits",
+                 "write floating-point numbers, or correct the file");
   }
-  file_.refuse(fmt::format("image {} holds NaN or infinity", *bad), "nothing can be learned from it",
-               "correct the file");
+  file_.refuse(fmt::format("image {} holds NaN or infinity", *bad),
+               "nothing can be learned from it", "correct the file");
 }
 
 void StoredImages::read(Interval rows, float* pixels) const {

@@ -22,18 +22,21 @@ void append(const std::vector<std::uint32_t>& tokens, Row& rows) {
 }
 
 /// Appends tokens between those of a frame.
-void append_framed(const DocumentFrame& frame, const std::vector<std::uint32_t>& tokens, Row& rows) {
+void append_framed(const DocumentFrame& frame, const std::vector<std::uint32_t>& tokens,
+                   Row& rows) {
   append(frame.before, rows);
   append(tokens, rows);
   append(frame.behind, rows);
 }
 
-/// Tokens of text that fit into a sample. Throws `Error` (exit code 2) where there is no room for any.
+/// Tokens of text that fit into a sample. Throws `Error` (exit code 2) where there is no room for
+/// any.
 std::int64_t room_in(std::int64_t length, const DocumentFrame& frame, const char* option) {
   const std::int64_t room = length - frame.size();
   if (room < 1) {
     throw_bad_input({option, fmt::format("samples of {} tokens have no room for text", length),
-                     fmt::format("the tokenizer puts {} tokens around each", frame.size()), "give a larger number"});
+                     fmt::format("the tokenizer puts {} tokens around each", frame.size()),
+                     "give a larger number"});
   }
   return room;
 }
@@ -45,8 +48,12 @@ class SamplePacker {
       : frame_(frame),
         room_(room_in(options.sequence_length, frame, "--sequence-length")),
         writer_(options.output,
-                {{{"input_ids", "1", "tokens of each sample"}, Series::Type::token, options.sequence_length},
-                 {{"token_type_ids", "1", "type of each token"}, Series::Type::flag, options.sequence_length}},
+                {{{"input_ids", "1", "tokens of each sample"},
+                  Series::Type::token,
+                  options.sequence_length},
+                 {{"token_type_ids", "1", "type of each token"},
+                  Series::Type::flag,
+                  options.sequence_length}},
                 tokenizer) {}
 
   void append(std::span<const std::uint32_t> tokens) {
@@ -106,9 +113,11 @@ class PairEncoder {
 
   PartPairs operator()(const DocumentPart& part) {
     PartPairs pairs;
-    pairs.bad_lines = for_each_text_line(
-        source_, part, options_.pair_keys, "--pairs", options_.skip_bad_lines,
-        [&](const std::vector<std::string>& texts, const std::string& where) { append(texts, where, pairs); });
+    pairs.bad_lines =
+        for_each_text_line(source_, part, options_.pair_keys, "--pairs", options_.skip_bad_lines,
+                           [&](const std::vector<std::string>& texts, const std::string& where) {
+                             append(texts, where, pairs);
+                           });
     return pairs;
   }
 
@@ -118,7 +127,8 @@ class PairEncoder {
     encoder_.append(options_.source_prefix + texts[0], source);
     encoder_.append(texts[1], target);
     if (source.empty() && layout_.frame.size() == 0) {
-      throw_bad_input({where, fmt::format("the text below \"{}\" has no token", options_.pair_keys[0]),
+      throw_bad_input({where,
+                       fmt::format("the text below \"{}\" has no token", options_.pair_keys[0]),
                        "a source of padding alone says nothing",
                        "leave the line out, by --skip-bad-lines for instance"});
     }
@@ -127,8 +137,8 @@ class PairEncoder {
   }
 
   /// Appends the tokens of a text with those around it, cut or filled up to `length`.
-  void append(std::vector<std::uint32_t>& tokens, std::int64_t length, std::int64_t filling, Row& rows,
-              PartPairs& pairs) const {
+  void append(std::vector<std::uint32_t>& tokens, std::int64_t length, std::int64_t filling,
+              Row& rows, PartPairs& pairs) const {
     const auto room = static_cast<std::size_t>(length - layout_.frame.size());
     if (tokens.size() > room) {
       tokens.resize(room);
@@ -150,11 +160,12 @@ PairLayout pair_layout(const TokenizeOptions& options, const Tokenizer& tokenize
   PairLayout layout;
   layout.frame = make_frame(options, tokenizer);
   layout.target_length = options.sequence_length;
-  layout.source_length = options.source_length > 0 ? options.source_length : options.sequence_length;
+  layout.source_length =
+      options.source_length > 0 ? options.source_length : options.sequence_length;
   room_in(layout.target_length, layout.frame, "--sequence-length");
   room_in(layout.source_length, layout.frame, "--source-length");
-  layout.padding =
-      token_in_role(options.tokenizer, tokenizer, {"pad_token", options.padding_token, "--pairs", "--pad-token"});
+  layout.padding = token_in_role(options.tokenizer, tokenizer,
+                                 {"pad_token", options.padding_token, "--pairs", "--pad-token"});
   return layout;
 }
 
@@ -162,22 +173,24 @@ void refuse_text_without_lines(const TokenizeOptions& options) {
   const bool pairs = !options.pair_keys.empty();
   for (const std::string& path : options.texts) {
     if (path.ends_with(".jsonl")) continue;
-    throw_bad_input({path, pairs ? "there are no pairs in it" : "there are no segments in it",
-                     "they are in the lines of a .jsonl file, an object each",
-                     fmt::format("name a .jsonl file, or leave {} out", pairs ? "--pairs" : "--segments")});
+    throw_bad_input(
+        {path, pairs ? "there are no pairs in it" : "there are no segments in it",
+         "they are in the lines of a .jsonl file, an object each",
+         fmt::format("name a .jsonl file, or leave {} out", pairs ? "--pairs" : "--segments")});
   }
 }
 
 void make_pairs(const TokenizeOptions& options, const Tokenizer& tokenizer, DocumentSource& source,
                 TokenizeResult& result) {
   const PairLayout layout = pair_layout(options, tokenizer);
-  SampleWriter writer(
-      options.output,
-      {{{"source", "1", "tokens that are read, filled up with padding"}, Series::Type::token, layout.source_length},
-       {{"target", "1", "tokens that are predicted, -100 behind their end"},
-        Series::Type::token,
-        layout.target_length}},
-      tokenizer_digest(tokenizer));
+  SampleWriter writer(options.output,
+                      {{{"source", "1", "tokens that are read, filled up with padding"},
+                        Series::Type::token,
+                        layout.source_length},
+                       {{"target", "1", "tokens that are predicted, -100 behind their end"},
+                        Series::Type::token,
+                        layout.target_length}},
+                      tokenizer_digest(tokenizer));
   result.num_bytes = work_on_parts(
       options, source, [&] { return PairEncoder(source, tokenizer, layout, options); },
       [&](const PartPairs& part) {
@@ -194,14 +207,15 @@ void make_pairs(const TokenizeOptions& options, const Tokenizer& tokenizer, Docu
   writer.commit();
 }
 
-void make_segments(const TokenizeOptions& options, const Tokenizer& tokenizer, DocumentSource& source,
-                   TokenizeResult& result) {
+void make_segments(const TokenizeOptions& options, const Tokenizer& tokenizer,
+                   DocumentSource& source, TokenizeResult& result) {
   const SegmentLayout layout = segment_layout(options, tokenizer);
-  SampleWriter writer(options.output,
-                      {{{"input_ids", "1", "tokens of each sample"}, Series::Type::token, layout.length},
-                       {{"token_type_ids", "1", "type of each token"}, Series::Type::flag, layout.length},
-                       {{"attention_mask", "1", "0 at padding"}, Series::Type::flag, layout.length}},
-                      tokenizer_digest(tokenizer));
+  SampleWriter writer(
+      options.output,
+      {{{"input_ids", "1", "tokens of each sample"}, Series::Type::token, layout.length},
+       {{"token_type_ids", "1", "type of each token"}, Series::Type::flag, layout.length},
+       {{"attention_mask", "1", "0 at padding"}, Series::Type::flag, layout.length}},
+      tokenizer_digest(tokenizer));
   result.num_bytes = work_on_parts(
       options, source, [&] { return SegmentEncoder(source, tokenizer, layout, options); },
       [&](const PartSegments& part) {
@@ -219,8 +233,8 @@ void make_segments(const TokenizeOptions& options, const Tokenizer& tokenizer, D
   writer.commit();
 }
 
-void make_masked_text(const TokenizeOptions& options, const Tokenizer& tokenizer, DocumentSource& source,
-                      TokenizeResult& result) {
+void make_masked_text(const TokenizeOptions& options, const Tokenizer& tokenizer,
+                      DocumentSource& source, TokenizeResult& result) {
   const DocumentFrame frame = make_frame(options, tokenizer);
   const DocumentFrame between = {{}, frame.behind};
   SamplePacker packer(frame, options, tokenizer_digest(tokenizer));
@@ -237,8 +251,8 @@ void make_masked_text(const TokenizeOptions& options, const Tokenizer& tokenizer
   check_some_lines_are_good(options, result.bad_lines, good);
   if (result.num_samples == 0) {
     throw_bad_input({options.texts.front(),
-                     fmt::format("the text fills no sample of {} tokens", options.sequence_length), "",
-                     "name more text, or give a smaller --sequence-length"});
+                     fmt::format("the text fills no sample of {} tokens", options.sequence_length),
+                     "", "name more text, or give a smaller --sequence-length"});
   }
   packer.commit();
 }

@@ -6,15 +6,17 @@
 #include "kernels/bodies/row_team.hpp"
 #include "model/forms.hpp"
 
-/// Activations by themselves and as gates, a row at a time. A body is one of a function f below; sums and products are
-/// fp32, and only what is written is rounded to T.
+/// Activations by themselves and as gates, a row at a time. A body is one of a function f below;
+/// sums and products are fp32, and only what is written is rounded to T.
 namespace pptrain::kernels::bodies {
 
 struct GeluTanh {
   PPTRAIN_FUNCTION ValueWithDerivative operator()(float u) const { return gelu_with_derivative(u); }
 };
 struct GeluErf {
-  PPTRAIN_FUNCTION ValueWithDerivative operator()(float u) const { return gelu_erf_with_derivative(u); }
+  PPTRAIN_FUNCTION ValueWithDerivative operator()(float u) const {
+    return gelu_erf_with_derivative(u);
+  }
 };
 struct Silu {
   PPTRAIN_FUNCTION ValueWithDerivative operator()(float u) const { return silu_with_derivative(u); }
@@ -79,7 +81,9 @@ struct GateForward {
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     const T *from = gate.row(row), *factor = up.row(row);
     T* to = out.row(row);
-    team.for_each(columns, [=](std::size_t c) { store(to[c], F()(from[c]).value * static_cast<float>(factor[c])); });
+    team.for_each(columns, [=](std::size_t c) {
+      store(to[c], F()(from[c]).value * static_cast<float>(factor[c]));
+    });
   }
 };
 

@@ -37,7 +37,8 @@ struct CollectColumns {
     float* to = table.row(row);
     team.for_each(table_columns, [=](std::size_t t) {
       float sum = 0;
-      for (std::size_t c = 0; c < count; ++c) sum += static_cast<std::size_t>(of[c]) == t ? from[c] : 0.0f;
+      for (std::size_t c = 0; c < count; ++c)
+        sum += static_cast<std::size_t>(of[c]) == t ? from[c] : 0.0f;
       to[t] = sum;
     });
   }

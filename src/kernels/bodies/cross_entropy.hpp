@@ -35,8 +35,9 @@ struct SoftCap {
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     T* values = x.row(row);
     const float most = cap;
-    team.for_each(columns,
-                  [=](std::size_t c) { store(values[c], soft_cap(static_cast<float>(values[c]), most).value); });
+    team.for_each(columns, [=](std::size_t c) {
+      store(values[c], soft_cap(static_cast<float>(values[c]), most).value);
+    });
   }
 };
 
@@ -54,7 +55,8 @@ struct CrossEntropyMax {
   }
 };
 
-/// The row sum of a row without target is infinite, which no sum is: its gradient becomes 0, its loss is left out.
+/// The row sum of a row without target is infinite, which no sum is: its gradient becomes 0, its
+/// loss is left out.
 template <class T>
 struct CrossEntropySum {
   Rows<const T> logits;
@@ -66,11 +68,12 @@ struct CrossEntropySum {
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     const T* l = logits.row(row);
     const float most = row_max[row];
-    const float total =
-        team.sum(targets.columns, [=](std::size_t c) { return fast_exp(static_cast<float>(l[c]) - most); });
-    const float all = targets.uniform == 0.0f
-                          ? 0.0f
-                          : team.sum(targets.columns, [=](std::size_t c) { return static_cast<float>(l[c]); });
+    const float total = team.sum(
+        targets.columns, [=](std::size_t c) { return fast_exp(static_cast<float>(l[c]) - most); });
+    const float all =
+        targets.uniform == 0.0f
+            ? 0.0f
+            : team.sum(targets.columns, [=](std::size_t c) { return static_cast<float>(l[c]); });
     team.once([&] { finish(row, total, all); });
   }
 
@@ -81,12 +84,14 @@ struct CrossEntropySum {
   PPTRAIN_FUNCTION void finish(std::size_t row, float total, float all) const {
     const std::int64_t target = targets.column(row);
     row_sum[row] = sum_of(row, total);
-    const float of_class = target >= 0 ? targets.own * static_cast<float>(logits.row(row)[target]) : 0.0f;
+    const float of_class =
+        target >= 0 ? targets.own * static_cast<float>(logits.row(row)[target]) : 0.0f;
     target_logit[row] = of_class + targets.uniform * all;
   }
 };
 
-/// The gradient of one row's logits: what all of its elements share, and of each what follows from its logit.
+/// The gradient of one row's logits: what all of its elements share, and of each what follows from
+/// its logit.
 struct RowGradient {
   float most, factor, own, uniform, inverse_cap;
   std::int64_t hit;  ///< the column of the target, or -1
@@ -109,11 +114,14 @@ struct CrossEntropyGradient {
   const float *row_max, *row_sum;
   LossGradient gradient;
 
-  PPTRAIN_FUNCTION RowGradient of_row(std::size_t row) const { return of_row(row, row_max[row], row_sum[row]); }
+  PPTRAIN_FUNCTION RowGradient of_row(std::size_t row) const {
+    return of_row(row, row_max[row], row_sum[row]);
+  }
   PPTRAIN_FUNCTION RowGradient of_row(std::size_t row, float most, float sum) const {
     const float scale = gradient.scale, z_loss = gradient.z_loss;
     const bool has_z_loss = z_loss != 0.0f && targets.is_labelled(row);
-    const float of_softmax = has_z_loss ? scale * (1.0f + 2.0f * z_loss * (std::log(sum) + most)) : scale;
+    const float of_softmax =
+        has_z_loss ? scale * (1.0f + 2.0f * z_loss * (std::log(sum) + most)) : scale;
     const float uniform = targets.is_labelled(row) ? targets.uniform * scale : 0.0f;
     return {most,
             of_softmax / sum,
@@ -141,7 +149,8 @@ struct CrossEntropyGradient {
         if (of.hit >= 0) l[of.hit] -= own;
       });
     } else {
-      // Subtracted before it is rounded: near 1, a narrow type has few digits for the difference to 1.
+      // Subtracted before it is rounded: near 1, a narrow type has few digits for the difference
+      // to 1.
       team.for_each(targets.columns, [=](std::size_t c) {
         store(l[c], of(static_cast<float>(l[c]), c == hit ? own + uniform : uniform));
       });

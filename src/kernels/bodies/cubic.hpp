@@ -6,7 +6,8 @@
 
 namespace pptrain::kernels::bodies {
 
-/// Weight of a pixel whose centre is `distance` pixels away (Keys, "Cubic convolution interpolation", 1981, Eq. 4).
+/// Weight of a pixel whose centre is `distance` pixels away (Keys, "Cubic convolution
+/// interpolation", 1981, Eq. 4).
 PPTRAIN_FUNCTION inline float cubic_weight(float distance) {
   constexpr float a = -0.75f;
   const float d = std::fabs(distance);
@@ -14,8 +15,8 @@ PPTRAIN_FUNCTION inline float cubic_weight(float distance) {
   return d < 2.0f ? ((a * d - 5.0f * a) * d + 8.0f * a) * d - 4.0f * a : 0.0f;
 }
 
-/// The pixels of a line that pixel `i` of one of twice the length is made from, and their weights. Its centre is at
-/// (i + 0.5) / 2 - 0.5 of the line; what lies beyond an edge is the edge's pixel.
+/// The pixels of a line that pixel `i` of one of twice the length is made from, and their weights.
+/// Its centre is at (i + 0.5) / 2 - 0.5 of the line; what lies beyond an edge is the edge's pixel.
 struct CubicTaps {
   int pixel[4];
   float weight[4];

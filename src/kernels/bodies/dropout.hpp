@@ -28,7 +28,8 @@ struct DropoutBlock {
 
   PPTRAIN_FUNCTION void operator()(std::size_t block) const {
     const std::uint64_t index = mask.first / 4 + block;
-    const philox4x32_ctr_t counter = {{low(index), high(index), low(mask.stream), high(mask.stream)}};
+    const philox4x32_ctr_t counter = {
+        {low(index), high(index), low(mask.stream), high(mask.stream)}};
     const philox4x32_key_t key = {{low(mask.seed), high(mask.seed)}};
     const philox4x32_ctr_t words = philox4x32_R(10, counter, key);
     for (unsigned word = 0; word < 4; ++word) {
@@ -39,8 +40,12 @@ struct DropoutBlock {
   }
 
  private:
-  PPTRAIN_FUNCTION static std::uint32_t low(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
-  PPTRAIN_FUNCTION static std::uint32_t high(std::uint64_t value) { return static_cast<std::uint32_t>(value >> 32); }
+  PPTRAIN_FUNCTION static std::uint32_t low(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value);
+  }
+  PPTRAIN_FUNCTION static std::uint32_t high(std::uint64_t value) {
+    return static_cast<std::uint32_t>(value >> 32);
+  }
 };
 
 }  // namespace pptrain::kernels::bodies

@@ -21,7 +21,9 @@ struct EmbeddingForward {
     const std::int64_t token = static_cast<std::int64_t>(tokens[row]) - first_token;
     const bool mine = token >= 0 && token < num_tokens;
     const float* word = mine ? token_embedding.row(static_cast<std::size_t>(token)) : nullptr;
-    const float* place = position_embedding.data != nullptr ? position_embedding.row(row % sequence_length) : nullptr;
+    const float* place = position_embedding.data != nullptr
+                             ? position_embedding.row(row % sequence_length)
+                             : nullptr;
     float* to = x.row(row);
     if (word != nullptr && place != nullptr) {
       team.for_each(columns, [=](std::size_t c) { to[c] = word[c] + place[c]; });

@@ -6,7 +6,8 @@
 
 #include "kernels/bodies/row_team.hpp"
 
-/// Rows of a router and rows on their way to experts (kernels/experts.hpp). Bodies without a team compute a row alone.
+/// Rows of a router and rows on their way to experts (kernels/experts.hpp). Bodies without a team
+/// compute a row alone.
 namespace pptrain::kernels::bodies {
 
 /// Softmax of a row over the experts that are asked for.
@@ -45,18 +46,22 @@ struct ChooseExperts {
   PPTRAIN_FUNCTION void operator()(std::size_t row) const {
     const float* x = logits.row(row);
     float *weights = choice.row(row), *numbers = weights + chosen;
-    for (std::size_t j = 0; j < chosen; ++j) numbers[j] = static_cast<float>(largest_left(x, numbers, j));
+    for (std::size_t j = 0; j < chosen; ++j)
+      numbers[j] = static_cast<float>(largest_left(x, numbers, j));
     const RowSoftmax softmax = normalised ? RowSoftmax(x, numbers, chosen) : RowSoftmax(x, experts);
     for (std::size_t j = 0; j < chosen; ++j) weights[j] = softmax(RowSoftmax::at(numbers, j));
   }
 
  private:
-  /// The number of the largest logit beside the first `taken` of `numbers`, of equal ones the lowest.
-  PPTRAIN_FUNCTION std::size_t largest_left(const float* x, const float* numbers, std::size_t taken) const {
+  /// The number of the largest logit beside the first `taken` of `numbers`, of equal ones the
+  /// lowest.
+  PPTRAIN_FUNCTION std::size_t largest_left(const float* x, const float* numbers,
+                                            std::size_t taken) const {
     std::size_t best = experts;
     for (std::size_t e = 0; e < experts; ++e) {
       bool is_taken = false;
-      for (std::size_t i = 0; i < taken; ++i) is_taken = is_taken || RowSoftmax::at(numbers, i) == e;
+      for (std::size_t i = 0; i < taken; ++i)
+        is_taken = is_taken || RowSoftmax::at(numbers, i) == e;
       if (!is_taken && (best == experts || x[e] > x[best])) best = e;
     }
     return best;
@@ -81,7 +86,8 @@ struct ChooseExpertsBackward {
       for (std::size_t e = 0; e < experts; ++e) out[e] = -mean * softmax(e);
     }
     for (std::size_t j = 0; j < chosen; ++j) {
-      out[RowSoftmax::at(numbers, j) % experts] += weights[j] * (normalised ? given[j] - mean : given[j]);
+      out[RowSoftmax::at(numbers, j) % experts] +=
+          weights[j] * (normalised ? given[j] - mean : given[j]);
     }
   }
 };
@@ -104,7 +110,9 @@ struct WeightedSoftmaxGradient {
   }
 
  private:
-  PPTRAIN_FUNCTION double weight(std::size_t e) const { return factor * static_cast<double>(weights[e]); }
+  PPTRAIN_FUNCTION double weight(std::size_t e) const {
+    return factor * static_cast<double>(weights[e]);
+  }
 };
 
 template <class T>
@@ -218,7 +226,8 @@ struct WeighRow {
     const T* from = x.row(row);
     T* to = out.row(row);
     const float weight = weights[row];
-    team.for_each(columns, [=](std::size_t c) { store(to[c], weight * static_cast<float>(from[c])); });
+    team.for_each(columns,
+                  [=](std::size_t c) { store(to[c], weight * static_cast<float>(from[c])); });
   }
 };
 
@@ -231,8 +240,9 @@ struct RowProduct {
   template <class Team>
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     const T *a = x.row(row), *b = y.row(row);
-    const float product =
-        team.sum(columns, [=](std::size_t c) { return static_cast<float>(a[c]) * static_cast<float>(b[c]); });
+    const float product = team.sum(columns, [=](std::size_t c) {
+      return static_cast<float>(a[c]) * static_cast<float>(b[c]);
+    });
     team.once([&] { products[row] = product; });
   }
 };

@@ -12,8 +12,8 @@ namespace detail {
 /// e^x for x in [-87.33, 88.72], within 2 units in the last place; elsewhere of no use.
 ///
 /// x = n ln 2 + r with |r| <= ln 2 / 2 (ln 2 in two parts: Cody and Waite), e^r by a polynomial of
-/// degree 7 (Cephes' expf; in Estrin's order, whose chain is shorter), on a GPU by its instruction for 2^x, 2^n by
-/// adding n to the exponent bits.
+/// degree 7 (Cephes' expf; in Estrin's order, whose chain is shorter), on a GPU by its instruction
+/// for 2^x, 2^n by adding n to the exponent bits.
 PPTRAIN_FUNCTION inline float exp_in_range(float x) {
   constexpr float round_to_integer = 12582912.0f;  // 1.5 * 2^23: sums with it have no fraction bits
   constexpr float log2_e = 1.44269504088896341f;
@@ -34,8 +34,9 @@ PPTRAIN_FUNCTION inline float exp_in_range(float x) {
   return bits_as<float>(bits_as<std::uint32_t>(p) + (bits_as<std::uint32_t>(shifted) << 23));
 }
 
-/// x held in [-87, 88]; NaN becomes a number. By the order of the bits, since a compiler splits loops
-/// at comparisons of floats. Negative floats have the largest bits, the larger the more negative.
+/// x held in [-87, 88]; NaN becomes a number. By the order of the bits, since a compiler splits
+/// loops at comparisons of floats. Negative floats have the largest bits, the larger the more
+/// negative.
 PPTRAIN_FUNCTION inline float hold_in_exp_range(float x) {
   constexpr std::uint32_t lowest = 0xc2ae0000U;  // -87
   constexpr std::int32_t highest = 0x42b00000;   // 88
@@ -46,10 +47,12 @@ PPTRAIN_FUNCTION inline float hold_in_exp_range(float x) {
 
 }  // namespace detail
 
-/// e^x. NaN gives NaN, above 88.72 infinity, below -87.33 zero (where the result would be denormal).
+/// e^x. NaN gives NaN, above 88.72 infinity, below -87.33 zero (where the result would be
+/// denormal).
 PPTRAIN_FUNCTION inline float fast_exp(float x) {
   const float finite = x < -87.33654f ? 0.0f : detail::exp_in_range(x);
-  return x <= 88.72283f ? finite : x + __builtin_huge_valf();  // NaN takes the second branch and stays NaN
+  return x <= 88.72283f ? finite : x + __builtin_huge_valf();  // NaN takes the second branch and
+                                                               // stays NaN
 }
 
 /// f(u) and f'(u) of an activation f.
@@ -74,10 +77,11 @@ struct NormalDistribution {
   float cumulative, density;
 };
 
-/// With e = exp(-u^2 / 2), what lies beyond |u| is e p(t), t = 1 / (1 + |u| / 2), where p is a polynomial of degree 11
-/// without constant term, fitted to erfc(|u| / sqrt(2)) / (2 e) for |u| up to 13.3 within 2e-8 of itself. So it keeps
-/// its relative precision (about three units in the last place, and what the rounding of u^2 makes of e) down to the
-/// smallest floats. NaN gives something, with which a product with u is NaN.
+/// With e = exp(-u^2 / 2), what lies beyond |u| is e p(t), t = 1 / (1 + |u| / 2), where p is a
+/// polynomial of degree 11 without constant term, fitted to erfc(|u| / sqrt(2)) / (2 e) for |u| up
+/// to 13.3 within 2e-8 of itself. So it keeps its relative precision (about three units in the last
+/// place, and what the rounding of u^2 makes of e) down to the smallest floats. NaN gives
+/// something, with which a product with u is NaN.
 PPTRAIN_FUNCTION inline NormalDistribution normal_distribution(float u) {
   const auto bits = bits_as<std::uint32_t>(u);
   const float magnitude = bits_as<float>(bits & 0x7fffffffU);
@@ -98,26 +102,30 @@ PPTRAIN_FUNCTION inline NormalDistribution normal_distribution(float u) {
   return {static_cast<std::int32_t>(bits) < 0 ? beyond : 1.0f - beyond, e * 0.39894228040143268f};
 }
 
-/// gelu(u) = u F(u) with the normal distribution F = (1 + erf(u / sqrt(2))) / 2, and its derivative F + u F'.
+/// gelu(u) = u F(u) with the normal distribution F = (1 + erf(u / sqrt(2))) / 2, and its derivative
+/// F + u F'.
 PPTRAIN_FUNCTION inline ValueWithDerivative gelu_erf_with_derivative(float u) {
   const NormalDistribution normal = normal_distribution(u);
   return {u * normal.cumulative, normal.cumulative + u * normal.density};
 }
 
-/// silu(u) = u gate with gate = 1 / (1 + exp(-u)), and its derivative gate (1 + u (1 - gate)). For |u| up to 1e30.
+/// silu(u) = u gate with gate = 1 / (1 + exp(-u)), and its derivative gate (1 + u (1 - gate)). For
+/// |u| up to 1e30.
 PPTRAIN_FUNCTION inline ValueWithDerivative silu_with_derivative(float u) {
   const float e = detail::exp_in_range(detail::hold_in_exp_range(-u));
   const float gate = 1.0f / (1.0f + e);
   return {u * gate, gate * (1.0f + u * (gate * e))};  // gate e is 1 - gate without cancellation
 }
 
-/// tanh(u) and its derivative 1 - tanh(u)^2. Below 0.625 an odd polynomial of degree 11 (Cephes' tanhf) keeps the
-/// relative precision that (1 - e) / (1 + e) with e = exp(-2 |u|) loses there. NaN gives NaN.
+/// tanh(u) and its derivative 1 - tanh(u)^2. Below 0.625 an odd polynomial of degree 11 (Cephes'
+/// tanhf) keeps the relative precision that (1 - e) / (1 + e) with e = exp(-2 |u|) loses there. NaN
+/// gives NaN.
 PPTRAIN_FUNCTION inline ValueWithDerivative tanh_with_derivative(float u) {
   const auto bits = bits_as<std::uint32_t>(u);
   const std::uint32_t sign = bits & 0x80000000U, size = bits & 0x7fffffffU;
   const float e = detail::exp_in_range(detail::hold_in_exp_range(-2.0f * bits_as<float>(size)));
-  const float inverse = 1.0f / (1.0f + e), far = bits_as<float>(bits_as<std::uint32_t>((1.0f - e) * inverse) | sign);
+  const float inverse = 1.0f / (1.0f + e),
+              far = bits_as<float>(bits_as<std::uint32_t>((1.0f - e) * inverse) | sign);
   const float z = u * u;
   float p = -5.70498872745e-3f;
   p = p * z + 2.06390887954e-2f;
@@ -130,7 +138,8 @@ PPTRAIN_FUNCTION inline ValueWithDerivative tanh_with_derivative(float u) {
   return {size > infinity ? u : value, 4.0f * e * (inverse * inverse)};
 }
 
-/// x held within (-cap, cap), cap tanh(x / cap), and its derivative (Gemma team, "Gemma 2", 2024, section 2).
+/// x held within (-cap, cap), cap tanh(x / cap), and its derivative (Gemma team, "Gemma 2", 2024,
+/// section 2).
 PPTRAIN_FUNCTION inline ValueWithDerivative soft_cap(float x, float cap) {
   const ValueWithDerivative t = tanh_with_derivative(x / cap);
   return {cap * t.value, t.derivative};

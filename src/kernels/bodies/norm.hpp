@@ -6,27 +6,32 @@
 
 #include "kernels/bodies/row_team.hpp"
 
-/// LayerNorm (Ba et al., arXiv:1607.06450) and RMSNorm (Zhang and Sennrich, arXiv:1910.07467), a row at a time.
+/// LayerNorm (Ba et al., arXiv:1607.06450) and RMSNorm (Zhang and Sennrich, arXiv:1910.07467), a
+/// row at a time.
 ///
-/// RMSNorm is LayerNorm with a mean of 0: its bodies are the same, without the sums that belong to the mean.
+/// RMSNorm is LayerNorm with a mean of 0: its bodies are the same, without the sums that belong to
+/// the mean.
 namespace pptrain::kernels::bodies {
 
-/// What a norm does to a row: gain (columns), to which `unit` is added, and an offset, null for none.
+/// What a norm does to a row: gain (columns), to which `unit` is added, and an offset, null for
+/// none.
 struct NormWeights {
   const float *gain, *offset;
   float unit;
 
   /// to = (source - centre) * inverse * (gain + unit) + offset.
   template <class Team, class X, class T>
-  PPTRAIN_FUNCTION void apply(const Team& team, std::size_t columns, const X* source, float centre, float inverse,
-                              T* to) const {
+  PPTRAIN_FUNCTION void apply(const Team& team, std::size_t columns, const X* source, float centre,
+                              float inverse, T* to) const {
     const float *g = gain, *o = offset, one = unit;
     if (o != nullptr) {
-      team.for_each(columns,
-                    [=](std::size_t c) { store(to[c], (float(source[c]) - centre) * inverse * (g[c] + one) + o[c]); });
+      team.for_each(columns, [=](std::size_t c) {
+        store(to[c], (float(source[c]) - centre) * inverse * (g[c] + one) + o[c]);
+      });
     } else {
-      team.for_each(columns,
-                    [=](std::size_t c) { store(to[c], (float(source[c]) - centre) * inverse * (g[c] + one)); });
+      team.for_each(columns, [=](std::size_t c) {
+        store(to[c], (float(source[c]) - centre) * inverse * (g[c] + one));
+      });
     }
   }
 };
@@ -50,7 +55,8 @@ struct ResidualNorm {
     if (y.data != nullptr) source = add(team, row);
     const auto count = static_cast<float>(columns);
     const float centre =
-        mean != nullptr ? team.sum(columns, [=](std::size_t c) { return float(source[c]); }) / count : 0.0f;
+        mean != nullptr ? team.sum(columns, [=](std::size_t c) { return float(source[c]); }) / count
+                        : 0.0f;
     const float variance = team.sum(columns, [=](std::size_t c) {
       const float distance = float(source[c]) - centre;
       return distance * distance;
@@ -70,7 +76,8 @@ struct ResidualNorm {
     const float *b = y.row(row), *constant = bias;
     X* to = sum.row(row);
     if (constant != nullptr) {
-      team.for_each(columns, [=](std::size_t c) { store(to[c], float(a[c]) + b[c] + constant[c]); });
+      team.for_each(columns,
+                    [=](std::size_t c) { store(to[c], float(a[c]) + b[c] + constant[c]); });
     } else {
       team.for_each(columns, [=](std::size_t c) { store(to[c], float(a[c]) + b[c]); });
     }
@@ -95,16 +102,21 @@ struct NormBackward {
   PPTRAIN_FUNCTION void operator()(const Team& team, std::size_t row) const {
     const D* d = dnormalised.row(row);
     const X* source = x.row(row);
-    const float *g = weights.gain, one = weights.unit, centre = mean != nullptr ? mean[row] : 0.0f, inverse = rstd[row];
+    const float *g = weights.gain, one = weights.unit, centre = mean != nullptr ? mean[row] : 0.0f,
+                inverse = rstd[row];
     const auto count = static_cast<float>(columns);
     const float along_one =
-        mean != nullptr ? team.sum(columns, [=](std::size_t c) { return float(d[c]) * (g[c] + one); }) / count : 0.0f;
+        mean != nullptr
+            ? team.sum(columns, [=](std::size_t c) { return float(d[c]) * (g[c] + one); }) / count
+            : 0.0f;
     const float along_x = team.sum(columns, [=](std::size_t c) {
       return float(d[c]) * (g[c] + one) * ((float(source[c]) - centre) * inverse);
     }) / count;
-    if (normalised.data != nullptr) weights.apply(team, columns, source, centre, inverse, normalised.row(row));
+    if (normalised.data != nullptr)
+      weights.apply(team, columns, source, centre, inverse, normalised.row(row));
     const auto gradient = [=](std::size_t c) {
-      return inverse * (float(d[c]) * (g[c] + one) - along_one - (float(source[c]) - centre) * inverse * along_x);
+      return inverse * (float(d[c]) * (g[c] + one) - along_one -
+                        (float(source[c]) - centre) * inverse * along_x);
     };
     X* to = dx.row(row);
     if (residual.data == nullptr) {
@@ -116,8 +128,9 @@ struct NormBackward {
   }
 };
 
-/// dgain += sum over rows of dnormalised * xhat and, with an offset, doffset += sum over rows of dnormalised, for one
-/// column and the next `Count` rows in order. Without a centre, as in RMSNorm, no mean is read.
+/// dgain += sum over rows of dnormalised * xhat and, with an offset, doffset += sum over rows of
+/// dnormalised, for one column and the next `Count` rows in order. Without a centre, as in RMSNorm,
+/// no mean is read.
 template <class D, class X, bool centred, bool has_offset>
 struct NormParameterGradient {
   Rows<const D> dnormalised;
@@ -140,7 +153,8 @@ struct NormParameterGradient {
   }
 };
 
-/// call(centred, has_offset) as compile-time values, from which arrays there are; RMSNorm has no offset.
+/// call(centred, has_offset) as compile-time values, from which arrays there are; RMSNorm has no
+/// offset.
 template <class Call>
 void with_norm_form(const float* mean, const float* doffset, const Call& call) {
   if (mean == nullptr) {
@@ -162,7 +176,8 @@ struct ColumnSum {
   PPTRAIN_FUNCTION void add_rows(std::size_t column, std::size_t first) const {
     float sum = sums[column];
 #pragma GCC unroll 8
-    for (std::size_t i = 0; i < Count; ++i) sum += static_cast<float>(values.row(first + i)[column]);
+    for (std::size_t i = 0; i < Count; ++i)
+      sum += static_cast<float>(values.row(first + i)[column]);
     sums[column] = sum;
   }
 };

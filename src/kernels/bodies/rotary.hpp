@@ -4,11 +4,12 @@
 
 #include "kernels/bodies/row_team.hpp"
 
-/// Rotary positions (Su et al., RoFormer, arXiv:2104.09864), with the pairs of Llama: element i of a head and the one
-/// half of what is rotated behind it.
+/// Rotary positions (Su et al., RoFormer, arXiv:2104.09864), with the pairs of Llama: element i of
+/// a head and the one half of what is rotated behind it.
 namespace pptrain::kernels::bodies {
 
-/// (a, b) becomes (a cos - b sin, b cos + a sin), pair by pair; `back` takes -sin, the transposed matrix.
+/// (a, b) becomes (a cos - b sin, b cos + a sin), pair by pair; `back` takes -sin, the transposed
+/// matrix.
 template <class T>
 struct RotatePairs {
   T *first, *second;

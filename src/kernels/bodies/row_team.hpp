@@ -70,8 +70,8 @@ class SerialTeam {
   }
 
  private:
-  /// Long reductions run in four streams of whole vectors, since one vector of sums waits for its own
-  /// latency; for short ones adding up the vectors costs more. 0: short.
+  /// Long reductions run in four streams of whole vectors, since one vector of sums waits for its
+  /// own latency; for short ones adding up the vectors costs more. 0: short.
   static std::size_t stream_length(std::size_t n) {
     constexpr std::size_t lanes = 16;  // a multiple of any vector's floats
     return n < 192 ? 0 : n / (4 * lanes) * lanes;

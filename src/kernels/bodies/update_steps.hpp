@@ -8,7 +8,8 @@
 #include "base/bfloat16.hpp"
 #include "kernels/kernels.hpp"
 
-// Steps of optimizers that update each element by itself: the numbers of a step, and the arithmetic of one element.
+// Steps of optimizers that update each element by itself: the numbers of a step, and the arithmetic
+// of one element.
 
 namespace pptrain::kernels::bodies {
 
@@ -62,7 +63,8 @@ struct MomentumStep {
   bool nesterov;
 };
 
-/// c = beta1 * m + (1 - beta1) * g; p *= 1 - lr * wd; p -= lr * sign(c); m = beta2 * m + (1 - beta2) * g.
+/// c = beta1 * m + (1 - beta1) * g; p *= 1 - lr * wd; p -= lr * sign(c); m = beta2 * m + (1 -
+/// beta2) * g.
 struct LionStep {
   static constexpr const char* name = "lion";
   template <class T>
@@ -84,8 +86,8 @@ struct UpdateStep {
 
 }  // namespace pptrain
 
-/// The arithmetic of one element, with a copy of type T; float: none. Each body is made of a run and the numbers of a
-/// step.
+/// The arithmetic of one element, with a copy of type T; float: none. Each body is made of a run
+/// and the numbers of a step.
 namespace pptrain::kernels::bodies {
 
 /// The memory that every optimizer reads and writes.
@@ -136,7 +138,8 @@ struct AdamW : Updated<T> {
     const float g = this->gradient[i] * gradient_scale;
     const float m = beta1 * this->first[i] + (1.0f - beta1) * g;
     const float v = beta2 * this->second[i] + (1.0f - beta2) * g * g;
-    const float p = this->parameter[i] * decay - step_size * m / (std::sqrt(v) * inverse_root + epsilon);
+    const float p =
+        this->parameter[i] * decay - step_size * m / (std::sqrt(v) * inverse_root + epsilon);
     this->first[i] = m;
     this->second[i] = v;
     this->set(i, p);
@@ -164,8 +167,8 @@ struct Sgd : Updated<T> {
   }
 };
 
-/// Stochastic gradient descent with momentum (Sutskever et al., "On the importance of initialization and momentum in
-/// deep learning", ICML 2013), as PyTorch writes it.
+/// Stochastic gradient descent with momentum (Sutskever et al., "On the importance of
+/// initialization and momentum in deep learning", ICML 2013), as PyTorch writes it.
 template <class T>
 struct Momentum : Updated<T> {
   static constexpr unsigned num_states = 1;

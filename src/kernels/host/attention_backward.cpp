@@ -36,8 +36,9 @@ struct Head {
   const float* delta;
 };
 
-/// gradient (T, head_size) = or += tile^T rows, for the keys that the tile's queries see. Tiles come from the last one
-/// on: the first of them that sees a group of keys writes, unless an earlier head has done so; the others add.
+/// gradient (T, head_size) = or += tile^T rows, for the keys that the tile's queries see. Tiles
+/// come from the last one on: the first of them that sees a group of keys writes, unless an earlier
+/// head has done so; the others add.
 void add_key_gradient(const QueryTile& tile, bool adds, const Matrix& scores, const Matrix& rows,
                       const Matrix& gradient) {
   for (std::size_t key = tile.first_key; key < tile.last_key(); key += panel_rows) {
@@ -46,22 +47,26 @@ void add_key_gradient(const QueryTile& tile, bool adds, const Matrix& scores, co
     const std::size_t query = std::max(tile.first, tile.seen.first_query_of(key));
     const std::size_t end = tile.seen.end_of(key + panel_rows - 1);
     if (end <= query) continue;
-    const LeftOperand left{scores.at<float>(query - tile.first, key - tile.first_key), 1, scores.stride};
+    const LeftOperand left{scores.at<float>(query - tile.first, key - tile.first_key), 1,
+                           scores.stride};
     multiply_panels({count, rows.columns / panel_width, std::min(tile.last, end) - query}, left,
-                    right_rows(rows, query), gradient.at<float>(key), gradient.stride, adds || end > tile.last);
+                    right_rows(rows, query), gradient.at<float>(key), gradient.stride,
+                    adds || end > tile.last);
   }
 }
 
-/// A tile of queries of one head. P = softmax, dS = P * (dO V^T - delta) * scale, what is before `scale` being the
-/// gradient of a bias; dV += P^T dO, dK += dS^T Q, dQ = dS K.
-void backward_tile(const AttentionForm& form, const QueryTile& tile, const Head& head, const BackwardScratch& s) {
+/// A tile of queries of one head. P = softmax, dS = P * (dO V^T - delta) * scale, what is before
+/// `scale` being the gradient of a bias; dV += P^T dO, dK += dS^T Q, dQ = dS K.
+void backward_tile(const AttentionForm& form, const QueryTile& tile, const Head& head,
+                   const BackwardScratch& s) {
   causal_scores(tile, s.q, s.transposed_k, s.scores);
   add_bias(form, tile, head.number, s.scores);
   causal_scores(tile, s.dout, s.transposed_v, s.dscores);
   launch_rows("attention_softmax_backward", 0, tile.size(),
               bodies::CausalSoftmaxBackward{
-                  write_rows<float>(s.scores), write_rows<float>(s.dscores), causal_rows(tile), softmax_scale(form),
-                  head.log_sum + tile.first * form.heads, form.heads, head.delta + tile.first, form.cap});
+                  write_rows<float>(s.scores), write_rows<float>(s.dscores), causal_rows(tile),
+                  softmax_scale(form), head.log_sum + tile.first * form.heads, form.heads,
+                  head.delta + tile.first, form.cap});
   add_bias_gradient(form, tile, head.number, s.dscores);
   add_key_gradient(tile, head.adds_to_keys, s.scores, s.dout, head.dv);
   add_key_gradient(tile, head.adds_to_keys, s.dscores, s.q, head.dk);
@@ -69,13 +74,15 @@ void backward_tile(const AttentionForm& form, const QueryTile& tile, const Head&
 }
 
 /// delta for all heads and queries of a sample, heads side by side like `out`'s columns.
-void delta_rows(const AttentionForm& form, const Matrix& out, const Matrix& dout, std::size_t sample, float* delta) {
+void delta_rows(const AttentionForm& form, const Matrix& out, const Matrix& dout,
+                std::size_t sample, float* delta) {
   with_type(out.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows("attention_delta", 0, form.sequence_length,
-                bodies::AttentionDelta<T>{read_rows<T>(out.rows_from(sample * form.sequence_length, 0)),
-                                          read_rows<T>(dout.rows_from(sample * form.sequence_length, 0)), form.heads,
-                                          form.head_size, delta, form.sequence_length});
+    launch_rows(
+        "attention_delta", 0, form.sequence_length,
+        bodies::AttentionDelta<T>{read_rows<T>(out.rows_from(sample * form.sequence_length, 0)),
+                                  read_rows<T>(dout.rows_from(sample * form.sequence_length, 0)),
+                                  form.heads, form.head_size, delta, form.sequence_length});
   });
 }
 
@@ -85,7 +92,8 @@ Matrix sums_of(const Matrix& gradient, const Tensor& scratch) {
 
 /// Moves sums that were made in scratch to where they belong.
 void put(const Matrix& sums, const Matrix& gradient) {
-  if (sums.data != gradient.data) host_kernels().convert(sums.columns_from(0, gradient.columns), gradient);
+  if (sums.data != gradient.data)
+    host_kernels().convert(sums.columns_from(0, gradient.columns), gradient);
 }
 
 /// Inputs and results of a call, all with a sample's rows one behind the other.
@@ -98,11 +106,14 @@ struct BackwardCall {
   bool is_first_of_key(std::size_t head) const {
     return head == 0 || form.key_head_of(head - 1) != form.key_head_of(head);
   }
-  bool is_last_of_key(std::size_t head) const { return head + 1 == form.heads || is_first_of_key(head + 1); }
+  bool is_last_of_key(std::size_t head) const {
+    return head + 1 == form.heads || is_first_of_key(head + 1);
+  }
 };
 
 /// Copies of one head's inputs; those of its key head stay from one query head to the next.
-void load(const BackwardCall& call, std::size_t sample, std::size_t head, const BackwardScratch& s) {
+void load(const BackwardCall& call, std::size_t sample, std::size_t head,
+          const BackwardScratch& s) {
   const AttentionForm& form = call.form;
   copy_rows(head_of(form, call.q, sample, head), s.q);
   copy_rows(head_of(form, call.dout, sample, head), s.dout);
@@ -122,10 +133,12 @@ void clear_unseen(const SeenKeys& seen, const Head& head) {
   }
 }
 
-void backward_head(const BackwardCall& call, std::size_t sample, std::size_t number, const BackwardScratch& s) {
+void backward_head(const BackwardCall& call, std::size_t sample, std::size_t number,
+                   const BackwardScratch& s) {
   const AttentionForm& form = call.form;
   const std::size_t key_head = form.key_head_of(number);
-  const Matrix dq = head_of(form, call.dq, sample, number), dk = keys_of(form, call.dk, sample, key_head),
+  const Matrix dq = head_of(form, call.dq, sample, number),
+               dk = keys_of(form, call.dk, sample, key_head),
                dv = keys_of(form, call.dv, sample, key_head);
   const Head head{number,
                   sums_of(dq, s.dq),
@@ -149,9 +162,10 @@ void backward_head(const BackwardCall& call, std::size_t sample, std::size_t num
 
 }  // namespace
 
-void HostAttention::backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                             const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq,
-                             const Matrix& dk, const Matrix& dv, Arena& workspace) {
+void HostAttention::backward(const AttentionForm& form, const Matrix& q, const Matrix& k,
+                             const Matrix& v, const Matrix& out, const float* log_sum,
+                             const Matrix& dout, const Matrix& dq, const Matrix& dk,
+                             const Matrix& dv, Arena& workspace) {
   check_attention(form, q, k, v, out);
   check_attention(form, dq, dk, dv, dout);
   const bool in_place = form.heads == 0 || is_panels(head_of(form, dq, 0, 0));

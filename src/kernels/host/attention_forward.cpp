@@ -29,26 +29,28 @@ struct HeadQueries {
 };
 
 /// A tile of queries of one head: out = softmax(scale q k^T + bias) v, or of scores within a cap.
-void forward_tile(const AttentionForm& form, const QueryTile& tile, const HeadQueries& of, const ForwardScratch& s) {
+void forward_tile(const AttentionForm& form, const QueryTile& tile, const HeadQueries& of,
+                  const ForwardScratch& s) {
   causal_scores(tile, of.q, s.transposed_k, s.scores);
   add_bias(form, tile, of.head, s.scores);
   launch_rows("attention_softmax", 0, tile.size(),
-              bodies::CausalSoftmax{write_rows<float>(s.scores), causal_rows(tile), softmax_scale(form),
-                                    s.inverse_sum.f32(), of.log_sum + tile.first * form.heads, form.heads, form.cap});
+              bodies::CausalSoftmax{write_rows<float>(s.scores), causal_rows(tile),
+                                    softmax_scale(form), s.inverse_sum.f32(),
+                                    of.log_sum + tile.first * form.heads, form.heads, form.cap});
   causal_values(tile, s.scores, s.v, s.weighted);
   with_type(of.out.type, [&](auto element) {
     using T = decltype(element);
     launch_rows("attention_output", 0, tile.size(),
                 bodies::AttentionOutput<T>{read_rows<float>(s.weighted),
-                                           write_rows<T>(of.out.rows_from(tile.first, tile.size())), of.out.columns,
-                                           s.inverse_sum.f32()});
+                                           write_rows<T>(of.out.rows_from(tile.first, tile.size())),
+                                           of.out.columns, s.inverse_sum.f32()});
   });
 }
 
 }  // namespace
 
-void HostAttention::forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                            const Matrix& out, float* log_sum, Arena& workspace) {
+void HostAttention::forward(const AttentionForm& form, const Matrix& q, const Matrix& k,
+                            const Matrix& v, const Matrix& out, float* log_sum, Arena& workspace) {
   check_attention(form, q, k, v, out);
   const ForwardScratch scratch(form, workspace);
   for (std::size_t sample = 0; sample < form.samples; ++sample) {
@@ -60,7 +62,8 @@ void HostAttention::forward(const AttentionForm& form, const Matrix& q, const Ma
         copy_rows(keys_of(form, v, sample, key_head), scratch.v);
       }
       const HeadQueries queries = {head, as_left(head_of(form, q, sample, head), scratch.q),
-                                   head_of(form, out, sample, head), log_sum_of(form, log_sum, sample, head)};
+                                   head_of(form, out, sample, head),
+                                   log_sum_of(form, log_sum, sample, head)};
       for (std::size_t first = 0; first < form.sequence_length; first += attention_tile) {
         forward_tile(form, QueryTile(seen, first), queries, scratch);
       }

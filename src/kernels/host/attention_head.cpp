@@ -12,14 +12,16 @@ std::size_t SeenKeys::end_of(std::size_t key) const {
   if (key >= length) return length;
   const std::size_t of_window = window == 0 ? length : std::min(length, key + window);
   if (document_begin == nullptr) return of_window;
-  const auto* end = std::upper_bound(document_begin + key, document_begin + of_window, static_cast<std::int64_t>(key));
+  const auto* end = std::upper_bound(document_begin + key, document_begin + of_window,
+                                     static_cast<std::int64_t>(key));
   return static_cast<std::size_t>(end - document_begin);
 }
 
 Tensor scratch_scores(const AttentionForm& form, Arena& arena) {
   // A tile's window and the tile itself, both rounded to whole tiles.
-  const std::size_t keys =
-      form.window == 0 ? form.keys() : std::min(form.sequence_length, form.window + 2 * attention_tile);
+  const std::size_t keys = form.window == 0
+                               ? form.keys()
+                               : std::min(form.sequence_length, form.window + 2 * attention_tile);
   return {arena, attention_tile, bodies::CausalRow::widest(keys)};
 }
 Tensor scratch_rows(const AttentionForm& form, Arena& arena) {
@@ -32,7 +34,9 @@ Tensor scratch_transposed(const AttentionForm& form, Arena& arena) {
   return {arena, form.head_size, round_up(form.keys(), panel_width)};
 }
 
-bool is_panels(const Matrix& head) { return head.type == DType::f32 && head.columns % panel_width == 0; }
+bool is_panels(const Matrix& head) {
+  return head.type == DType::f32 && head.columns % panel_width == 0;
+}
 
 Matrix as_left(const Matrix& head, const Tensor& rows) {
   if (head.type == DType::f32) return head;
@@ -62,14 +66,17 @@ void copy_transposed(const Matrix& head, const Tensor& transposed) {
   });
 }
 
-void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& transposed_keys, const Matrix& scores) {
+void causal_scores(const QueryTile& tile, const Matrix& queries, const Matrix& transposed_keys,
+                   const Matrix& scores) {
   for (std::size_t query = tile.first; query < tile.last; query += panel_rows) {
     const std::size_t count = std::min(panel_rows, tile.last - query);
     const std::size_t first = tile.seen.first_of(query) / panel_width;
-    const std::size_t last = round_up(tile.seen.behind(query + count - 1), panel_width) / panel_width;
+    const std::size_t last =
+        round_up(tile.seen.behind(query + count - 1), panel_width) / panel_width;
     multiply_panels({count, last - first, transposed_keys.rows}, left_rows(queries, query),
                     right_transposed(transposed_keys, first),
-                    scores.at<float>(query - tile.first, first * panel_width - tile.first_key), scores.stride, false);
+                    scores.at<float>(query - tile.first, first * panel_width - tile.first_key),
+                    scores.stride, false);
   }
 }
 
@@ -82,7 +89,8 @@ std::size_t first_distance(const AttentionForm& form, const QueryTile& tile, std
 
 }  // namespace
 
-void add_bias(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& scores) {
+void add_bias(const AttentionForm& form, const QueryTile& tile, std::size_t head,
+              const Matrix& scores) {
   if (form.bias == nullptr) return;
   const float* of_head = form.bias + head * form.distances();
   const bodies::CausalRows rows = causal_rows(tile);
@@ -96,7 +104,8 @@ void add_bias(const AttentionForm& form, const QueryTile& tile, std::size_t head
   }
 }
 
-void add_bias_gradient(const AttentionForm& form, const QueryTile& tile, std::size_t head, const Matrix& dscores) {
+void add_bias_gradient(const AttentionForm& form, const QueryTile& tile, std::size_t head,
+                       const Matrix& dscores) {
   if (form.bias == nullptr) return;
   float* of_head = form.bias_gradient + head * form.distances();
   const bodies::CausalRows rows = causal_rows(tile);
@@ -113,14 +122,16 @@ void add_bias_gradient(const AttentionForm& form, const QueryTile& tile, std::si
   }
 }
 
-void causal_values(const QueryTile& tile, const Matrix& probabilities, const Matrix& values, const Matrix& out) {
+void causal_values(const QueryTile& tile, const Matrix& probabilities, const Matrix& values,
+                   const Matrix& out) {
   for (std::size_t query = tile.first; query < tile.last; query += panel_rows) {
     const std::size_t count = std::min(panel_rows, tile.last - query);
     const std::size_t first = tile.seen.first_of(query);
-    const LeftOperand left{probabilities.at<float>(query - tile.first, first - tile.first_key), probabilities.stride,
-                           1};
-    multiply_panels({count, values.columns / panel_width, tile.seen.behind(query + count - 1) - first}, left,
-                    right_rows(values, first), out.at<float>(query - tile.first), out.stride, false);
+    const LeftOperand left{probabilities.at<float>(query - tile.first, first - tile.first_key),
+                           probabilities.stride, 1};
+    multiply_panels(
+        {count, values.columns / panel_width, tile.seen.behind(query + count - 1) - first}, left,
+        right_rows(values, first), out.at<float>(query - tile.first), out.stride, false);
   }
 }
 
@@ -128,7 +139,8 @@ void causal_values(const QueryTile& tile, const Matrix& probabilities, const Mat
 
 namespace pptrain {
 
-AttentionForm multi_head(std::size_t samples, std::size_t sequence_length, std::size_t heads, std::size_t head_size) {
+AttentionForm multi_head(std::size_t samples, std::size_t sequence_length, std::size_t heads,
+                         std::size_t head_size) {
   AttentionForm form;
   form.samples = samples;
   form.sequence_length = sequence_length;
@@ -138,23 +150,27 @@ AttentionForm multi_head(std::size_t samples, std::size_t sequence_length, std::
   return form;
 }
 
-void check_attention(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out) {
+void check_attention(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+                     const Matrix& out) {
   const std::size_t queries = form.heads * form.head_size, keys = form.key_heads * form.head_size;
-  PPTRAIN_ASSERT(
-      form.first < form.group && form.key_heads == (form.heads == 0 ? 0 : form.key_head_of(form.heads - 1) + 1),
-      "{} key heads for {} query heads, {} to a group and the first number {} of one", form.key_heads, form.heads,
-      form.group, form.first);
+  PPTRAIN_ASSERT(form.first < form.group &&
+                     form.key_heads == (form.heads == 0 ? 0 : form.key_head_of(form.heads - 1) + 1),
+                 "{} key heads for {} query heads, {} to a group and the first number {} of one",
+                 form.key_heads, form.heads, form.group, form.first);
   PPTRAIN_ASSERT(form.causal || (form.window == 0 && form.document_begin == nullptr),
                  "a window or documents of attention that is not causal");
   PPTRAIN_ASSERT(!form.causal || (form.keys() == form.sequence_length && form.seen_keys == nullptr),
-                 "causal attention of {} queries to some of {} keys", form.sequence_length, form.keys());
-  PPTRAIN_ASSERT(form.cap == 0.0F || form.bias == nullptr, "scores with a cap of {} and a bias", form.cap);
+                 "causal attention of {} queries to some of {} keys", form.sequence_length,
+                 form.keys());
+  PPTRAIN_ASSERT(form.cap == 0.0F || form.bias == nullptr, "scores with a cap of {} and a bias",
+                 form.cap);
   for (const Matrix* matrix : {&q, &k, &v, &out}) {
     const bool of_queries = matrix == &q || matrix == &out;
-    const std::size_t columns = of_queries ? queries : keys, rows = of_queries ? form.rows() : form.key_rows();
+    const std::size_t columns = of_queries ? queries : keys,
+                      rows = of_queries ? form.rows() : form.key_rows();
     PPTRAIN_ASSERT(matrix->rows == rows && matrix->columns == columns && matrix->type == q.type,
-                   "({}, {}) for {} rows of {} samples and {} columns", matrix->rows, matrix->columns, rows,
-                   form.samples, columns);
+                   "({}, {}) for {} rows of {} samples and {} columns", matrix->rows,
+                   matrix->columns, rows, form.samples, columns);
   }
 }
 

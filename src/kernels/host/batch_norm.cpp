@@ -13,19 +13,24 @@ namespace {
 /// Channels whose sums are formed together, in double, over all rows in their order.
 constexpr std::size_t channels_together = 64;
 
-/// add(row, first channel, channels, sums) for every row in its order, then write(channel, its place in the sums,
-/// sums).
+/// add(row, first channel, channels, sums) for every row in its order, then write(channel, its
+/// place in the sums, sums).
 template <std::size_t count, class Add, class Write>
-void sum_rows(const char* name, std::size_t rows, std::size_t channels, const Add& add, const Write& write) {
-  Kokkos::parallel_for(name, pieces((channels + channels_together - 1) / channels_together), [=](std::size_t p) {
-    const std::size_t begin = p * channels_together, width = std::min(channels_together, channels - begin);
-    double sums[count][channels_together] = {};
-    for (std::size_t row = 0; row < rows; ++row) add(row, begin, width, sums);
-    for (std::size_t c = 0; c < width; ++c) write(begin + c, c, sums);
-  });
+void sum_rows(const char* name, std::size_t rows, std::size_t channels, const Add& add,
+              const Write& write) {
+  Kokkos::parallel_for(name, pieces((channels + channels_together - 1) / channels_together),
+                       [=](std::size_t p) {
+                         const std::size_t begin = p * channels_together,
+                                           width = std::min(channels_together, channels - begin);
+                         double sums[count][channels_together] = {};
+                         for (std::size_t row = 0; row < rows; ++row) add(row, begin, width, sums);
+                         for (std::size_t c = 0; c < width; ++c) write(begin + c, c, sums);
+                       });
 }
 
-float inverse_deviation(float variance, float epsilon) { return 1.0F / std::sqrt(variance + epsilon); }
+float inverse_deviation(float variance, float epsilon) {
+  return 1.0F / std::sqrt(variance + epsilon);
+}
 
 }  // namespace
 
@@ -34,7 +39,8 @@ void HostFeatureMaps::batch_moments(const Matrix& x, float* moments) {
   const double share = x.rows == 0 ? 0.0 : 1.0 / static_cast<double>(x.rows);
   sum_rows<1>(
       "batch_means", x.rows, channels,
-      [=](std::size_t row, std::size_t begin, std::size_t width, double(&sums)[1][channels_together]) {
+      [=](std::size_t row, std::size_t begin, std::size_t width,
+          double(&sums)[1][channels_together]) {
         const float* from = x.at<float>(row, begin);
         for (std::size_t c = 0; c < width; ++c) sums[0][c] += static_cast<double>(from[c]);
       },
@@ -43,7 +49,8 @@ void HostFeatureMaps::batch_moments(const Matrix& x, float* moments) {
       });
   sum_rows<1>(
       "batch_squares", x.rows, channels,
-      [=](std::size_t row, std::size_t begin, std::size_t width, double(&sums)[1][channels_together]) {
+      [=](std::size_t row, std::size_t begin, std::size_t width,
+          double(&sums)[1][channels_together]) {
         const float *from = x.at<float>(row, begin), *mean = moments + begin;
         for (std::size_t c = 0; c < width; ++c) {
           const double distance = static_cast<double>(from[c]) - static_cast<double>(mean[c]);
@@ -55,8 +62,8 @@ void HostFeatureMaps::batch_moments(const Matrix& x, float* moments) {
       });
 }
 
-void HostFeatureMaps::join_moments(const float* moments, const std::vector<double>& rows, std::size_t channels,
-                                   float* mean, float* variance) {
+void HostFeatureMaps::join_moments(const float* moments, const std::vector<double>& rows,
+                                   std::size_t channels, float* mean, float* variance) {
   for (std::size_t c = 0; c < channels; ++c) {
     double count = 0.0, joined = 0.0, squares = 0.0;
     for (std::size_t d = 0; d < rows.size(); ++d) {
@@ -65,7 +72,8 @@ void HostFeatureMaps::join_moments(const float* moments, const std::vector<doubl
       const double all = count + rows[d];
       const double distance = static_cast<double>(own[c]) - joined;
       joined += distance * rows[d] / all;
-      squares += static_cast<double>(own[channels + c]) + distance * distance * count * rows[d] / all;
+      squares +=
+          static_cast<double>(own[channels + c]) + distance * distance * count * rows[d] / all;
       count = all;
     }
     mean[c] = static_cast<float>(joined);
@@ -75,45 +83,53 @@ void HostFeatureMaps::join_moments(const float* moments, const std::vector<doubl
 
 void HostFeatureMaps::update_running(float* running, const float* value, float share, float factor,
                                      std::size_t channels) {
-  for (std::size_t c = 0; c < channels; ++c) running[c] = (1.0F - share) * running[c] + share * (factor * value[c]);
+  for (std::size_t c = 0; c < channels; ++c)
+    running[c] = (1.0F - share) * running[c] + share * (factor * value[c]);
 }
 
 void HostFeatureMaps::count(float* counter) { *counter += 1.0F; }
 
-void HostFeatureMaps::batch_norm_forward(const Matrix& x, const float* mean, const float* variance, float epsilon,
-                                         const float* gain, const float* offset, const Matrix& y) {
+void HostFeatureMaps::batch_norm_forward(const Matrix& x, const float* mean, const float* variance,
+                                         float epsilon, const float* gain, const float* offset,
+                                         const Matrix& y) {
   std::vector<float> factors(x.columns);
-  for (std::size_t c = 0; c < x.columns; ++c) factors[c] = inverse_deviation(variance[c], epsilon) * gain[c];
+  for (std::size_t c = 0; c < x.columns; ++c)
+    factors[c] = inverse_deviation(variance[c], epsilon) * gain[c];
   const float* factor = factors.data();
   const std::size_t channels = x.columns;
   launch_rows("batch_norm_forward", 0, x.rows, [=](const SerialTeam& team, std::size_t row) {
     const float* from = x.at<float>(row);
     float* to = y.at<float>(row);
-    team.for_each(channels, [=](std::size_t c) { to[c] = (from[c] - mean[c]) * factor[c] + offset[c]; });
+    team.for_each(channels,
+                  [=](std::size_t c) { to[c] = (from[c] - mean[c]) * factor[c] + offset[c]; });
   });
 }
 
-void HostFeatureMaps::batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean, const float* variance,
-                                      float epsilon, float* sums) {
+void HostFeatureMaps::batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean,
+                                      const float* variance, float epsilon, float* sums) {
   const std::size_t channels = x.columns;
   sum_rows<2>(
       "batch_norm_sums", x.rows, channels,
-      [=](std::size_t row, std::size_t begin, std::size_t width, double(&of_rows)[2][channels_together]) {
-        const float *from = x.at<float>(row, begin), *gradient = dy.at<float>(row, begin), *centre = mean + begin;
+      [=](std::size_t row, std::size_t begin, std::size_t width,
+          double(&of_rows)[2][channels_together]) {
+        const float *from = x.at<float>(row, begin), *gradient = dy.at<float>(row, begin),
+                    *centre = mean + begin;
         for (std::size_t c = 0; c < width; ++c) {
           of_rows[0][c] += static_cast<double>(gradient[c]);
-          of_rows[1][c] += static_cast<double>(gradient[c]) * static_cast<double>(from[c] - centre[c]);
+          of_rows[1][c] +=
+              static_cast<double>(gradient[c]) * static_cast<double>(from[c] - centre[c]);
         }
       },
       [=](std::size_t channel, std::size_t c, const double(&of_rows)[2][channels_together]) {
         sums[channel] = static_cast<float>(of_rows[0][c]);
-        sums[channels + channel] = static_cast<float>(of_rows[1][c] * inverse_deviation(variance[channel], epsilon));
+        sums[channels + channel] =
+            static_cast<float>(of_rows[1][c] * inverse_deviation(variance[channel], epsilon));
       });
 }
 
-void HostFeatureMaps::batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean, const float* variance,
-                                          float epsilon, const float* gain, const float* sums, double rows,
-                                          const Matrix& dx) {
+void HostFeatureMaps::batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean,
+                                          const float* variance, float epsilon, const float* gain,
+                                          const float* sums, double rows, const Matrix& dx) {
   const std::size_t channels = x.columns;
   std::vector<float> factors(3 * channels);
   for (std::size_t c = 0; c < channels; ++c) {
@@ -122,7 +138,8 @@ void HostFeatureMaps::batch_norm_backward(const Matrix& x, const Matrix& dy, con
     factors[channels + c] = static_cast<float>(sums[c] / rows);
     factors[2 * channels + c] = static_cast<float>(sums[channels + c] * inverse / rows);
   }
-  const float *factor = factors.data(), *mean_gradient = factor + channels, *slope = mean_gradient + channels;
+  const float *factor = factors.data(), *mean_gradient = factor + channels,
+              *slope = mean_gradient + channels;
   launch_rows("batch_norm_backward", 0, x.rows, [=](const SerialTeam& team, std::size_t row) {
     const float *from = x.at<float>(row), *gradient = dy.at<float>(row);
     float* to = dx.at<float>(row);

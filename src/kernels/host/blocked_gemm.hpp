@@ -5,12 +5,12 @@
 
 namespace pptrain::kernels {
 
-/// Products by sgemm. 16-bit operands are converted to f32 a block at a time, into scratch of at most
-/// 12 MiB that lives as long as this object.
+/// Products by sgemm. 16-bit operands are converted to f32 a block at a time, into scratch of at
+/// most 12 MiB that lives as long as this object.
 class BlockedGemm {
  public:
-  /// C = op(A) op(B) as in `Gemm::multiply`. Of the options `accumulate` and `bias` count, the others are left to the
-  /// caller.
+  /// C = op(A) op(B) as in `Gemm::multiply`. Of the options `accumulate` and `bias` count, the
+  /// others are left to the caller.
   void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                 const GemmOptions& options);
 

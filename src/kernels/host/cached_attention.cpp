@@ -26,14 +26,17 @@ struct WeighedKeys {
 
 /// weights = softmax(scale q k^T), or of scores within the form's cap.
 template <class T>
-void weigh(const AttentionForm& form, const T* q, const Matrix& k, std::size_t column, WeighedKeys& keys) {
+void weigh(const AttentionForm& form, const T* q, const Matrix& k, std::size_t column,
+           WeighedKeys& keys) {
   float largest = -HUGE_VALF;
   for (std::size_t j = keys.begin; j < keys.end; ++j) {
     const T* key = k.at<T>(j, column);
     float sum = 0.0F;
 #pragma omp simd reduction(+ : sum)
-    for (std::size_t c = 0; c < form.head_size; ++c) sum += static_cast<float>(q[c]) * static_cast<float>(key[c]);
-    const float score = form.cap > 0.0F ? soft_cap(form.scale * sum, form.cap).value : form.scale * sum;
+    for (std::size_t c = 0; c < form.head_size; ++c)
+      sum += static_cast<float>(q[c]) * static_cast<float>(key[c]);
+    const float score =
+        form.cap > 0.0F ? soft_cap(form.scale * sum, form.cap).value : form.scale * sum;
     keys.weights[j - keys.begin] = score;
     largest = std::max(largest, score);
   }
@@ -51,7 +54,8 @@ struct HeadQuery {
 };
 
 template <class T>
-void attend_query(const AttentionForm& form, const HeadQuery<T>& query, const Matrix& k, const Matrix& v, T* out) {
+void attend_query(const AttentionForm& form, const HeadQuery<T>& query, const Matrix& k,
+                  const Matrix& v, T* out) {
   const std::size_t column = form.key_head_of(query.head) * form.head_size;
   WeighedKeys keys(form, query.place);
   weigh(form, query.values, k, column, keys);
@@ -60,26 +64,32 @@ void attend_query(const AttentionForm& form, const HeadQuery<T>& query, const Ma
     const T* value = v.at<T>(j, column);
     const float weight = keys.weights[j - keys.begin];
 #pragma omp simd
-    for (std::size_t c = 0; c < form.head_size; ++c) sums[c] += weight * static_cast<float>(value[c]);
+    for (std::size_t c = 0; c < form.head_size; ++c)
+      sums[c] += weight * static_cast<float>(value[c]);
   }
   for (std::size_t c = 0; c < form.head_size; ++c) out[c] = static_cast<T>(sums[c]);
 }
 
 }  // namespace
 
-void attend_cached(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v, const Matrix& out) {
+void attend_cached(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
+                   const Matrix& out) {
   const std::size_t length = form.sequence_length, queries = form.heads * form.head_size;
-  PPTRAIN_ASSERT(form.samples == 1 && q.rows <= length && out.rows == q.rows && k.rows == length && v.rows == length,
+  PPTRAIN_ASSERT(form.samples == 1 && q.rows <= length && out.rows == q.rows && k.rows == length &&
+                     v.rows == length,
                  "{} queries, {} keys and {} values of {} tokens", q.rows, k.rows, v.rows, length);
-  PPTRAIN_ASSERT(q.columns == queries && out.columns == queries && k.columns == form.key_heads * form.head_size &&
-                     v.columns == k.columns && q.type == k.type && q.type == v.type && q.type == out.type,
-                 "{} columns of queries, {} of keys, {} of values", q.columns, k.columns, v.columns);
+  PPTRAIN_ASSERT(q.columns == queries && out.columns == queries &&
+                     k.columns == form.key_heads * form.head_size && v.columns == k.columns &&
+                     q.type == k.type && q.type == v.type && q.type == out.type,
+                 "{} columns of queries, {} of keys, {} of values", q.columns, k.columns,
+                 v.columns);
   with_type(q.type, [&](auto element) {
     using T = decltype(element);
     Kokkos::parallel_for("cached_attention", pieces(q.rows * form.heads), [&](std::size_t i) {
       const std::size_t row = i / form.heads, head = i % form.heads;
       const std::size_t column = head * form.head_size;
-      attend_query<T>(form, {length - q.rows + row, head, q.at<T>(row, column)}, k, v, out.at<T>(row, column));
+      attend_query<T>(form, {length - q.rows + row, head, q.at<T>(row, column)}, k, v,
+                      out.at<T>(row, column));
     });
   });
 }

@@ -24,28 +24,31 @@ void HostKernels::cross_entropy_max(const Matrix& logits, float* row_max) {
   });
 }
 
-void HostKernels::cross_entropy_sum(const Matrix& logits, const Targets& targets, const float* row_max, float* row_sum,
-                                    float* target_logit) {
+void HostKernels::cross_entropy_sum(const Matrix& logits, const Targets& targets,
+                                    const float* row_max, float* row_sum, float* target_logit) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
     launch_rows(
         "cross_entropy_sum", 0, logits.rows,
-        bodies::CrossEntropySum<T>{read_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, target_logit});
+        bodies::CrossEntropySum<T>{
+            read_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, target_logit});
   });
 }
 
-void HostKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets, const float* row_max,
-                                         const float* row_sum, const LossGradient& gradient) {
+void HostKernels::cross_entropy_gradient(const Matrix& logits, const Targets& targets,
+                                         const float* row_max, const float* row_sum,
+                                         const LossGradient& gradient) {
   with_type(logits.type, [&](auto element) {
     using T = decltype(element);
-    launch_rows(
-        "cross_entropy_gradient", 0, logits.rows,
-        bodies::CrossEntropyGradient<T>{write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, gradient});
+    launch_rows("cross_entropy_gradient", 0, logits.rows,
+                bodies::CrossEntropyGradient<T>{
+                    write_rows<T>(logits), {targets, logits.columns}, row_max, row_sum, gradient});
   });
 }
 
-void HostKernels::cross_entropy_loss(const float* row_max, const float* row_sum, const float* target_logit,
-                                     std::size_t rows, double* loss, double z_loss) {
+void HostKernels::cross_entropy_loss(const float* row_max, const float* row_sum,
+                                     const float* target_logit, std::size_t rows, double* loss,
+                                     double z_loss) {
   double sum = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     if (std::isinf(row_sum[r])) continue;

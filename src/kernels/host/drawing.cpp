@@ -1,4 +1,5 @@
-// What draws images: larger feature maps, their pixels in other orders, and how far they are from what they should be.
+// What draws images: larger feature maps, their pixels in other orders, and how far they are from
+// what they should be.
 #include <algorithm>
 
 #include "kernels/bodies/cubic.hpp"
@@ -46,7 +47,8 @@ void enlarge_cubic(const MapSize& map, const Matrix& x, const Matrix& y) {
   for_each_sample("enlarge", map, x, [=](std::size_t sample) {
     std::fill_n(y.at<float>(sample * 4 * pixels), 4 * pixels * y.columns, 0.0F);
     for_each_tap(map, [&](std::size_t to, std::size_t from, float weight) {
-      add_weighted(y.at<float>(sample * 4 * pixels + to), x.at<float>(sample * pixels + from), weight, x.columns);
+      add_weighted(y.at<float>(sample * 4 * pixels + to), x.at<float>(sample * pixels + from),
+                   weight, x.columns);
     });
   });
 }
@@ -56,14 +58,16 @@ void enlarge_cubic_backward(const MapSize& map, const Matrix& dy, const Matrix& 
   for_each_sample("enlarge_backward", map, dx, [=](std::size_t sample) {
     std::fill_n(dx.at<float>(sample * pixels), pixels * dx.columns, 0.0F);
     for_each_tap(map, [&](std::size_t to, std::size_t from, float weight) {
-      add_weighted(dx.at<float>(sample * pixels + from), dy.at<float>(sample * 4 * pixels + to), weight, dx.columns);
+      add_weighted(dx.at<float>(sample * pixels + from), dy.at<float>(sample * 4 * pixels + to),
+                   weight, dx.columns);
     });
   });
 }
 
 /// Channel 4 c + 2 i + j of pixel (row, column) is channel c of pixel (2 row + i, 2 column + j).
 void shuffle(const MapSize& map, const Matrix& small, const Matrix& large, bool back) {
-  const auto pixels = static_cast<std::size_t>(map.pixels()), width = static_cast<std::size_t>(map.width);
+  const auto pixels = static_cast<std::size_t>(map.pixels()),
+             width = static_cast<std::size_t>(map.width);
   for_each_sample("shuffle", map, small, [=](std::size_t sample) {
     for (std::size_t p = 0; p < pixels; ++p) {
       for (std::size_t part = 0; part < 4; ++part) {
@@ -78,32 +82,39 @@ void shuffle(const MapSize& map, const Matrix& small, const Matrix& large, bool 
   });
 }
 
-/// The place of pixel (row, column) of the map where pixels go square by square, of `side` pixels a side.
-std::size_t place_in_tiles(const MapSize& map, std::int64_t side, std::int64_t row, std::int64_t column) {
+/// The place of pixel (row, column) of the map where pixels go square by square, of `side` pixels a
+/// side.
+std::size_t place_in_tiles(const MapSize& map, std::int64_t side, std::int64_t row,
+                           std::int64_t column) {
   const std::int64_t tile = row / side * (map.width / side) + column / side;
   return static_cast<std::size_t>(tile * side * side + row % side * side + column % side);
 }
 
 }  // namespace
 
-void HostFeatureMaps::enlarge(EnlargeKind kind, const MapSize& map, const Matrix& x, const Matrix& y) {
+void HostFeatureMaps::enlarge(EnlargeKind kind, const MapSize& map, const Matrix& x,
+                              const Matrix& y) {
   if (kind == EnlargeKind::shuffle) return shuffle(map, x, y, false);
   enlarge_cubic(map, x, y);
 }
 
-void HostFeatureMaps::enlarge_backward(EnlargeKind kind, const MapSize& map, const Matrix& dy, const Matrix& dx) {
+void HostFeatureMaps::enlarge_backward(EnlargeKind kind, const MapSize& map, const Matrix& dy,
+                                       const Matrix& dx) {
   if (kind == EnlargeKind::shuffle) return shuffle(map, dx, dy, true);
   enlarge_cubic_backward(map, dy, dx);
 }
 
-void HostFeatureMaps::order_tiles(const MapSize& map, std::int64_t side, const Matrix& x, const Matrix& y, bool back) {
+void HostFeatureMaps::order_tiles(const MapSize& map, std::int64_t side, const Matrix& x,
+                                  const Matrix& y, bool back) {
   const auto pixels = static_cast<std::size_t>(map.pixels());
   for_each_sample("order_tiles", map, x, [=](std::size_t sample) {
     for (std::int64_t row = 0; row < map.height; ++row) {
       for (std::int64_t column = 0; column < map.width; ++column) {
-        const std::size_t in_map = sample * pixels + static_cast<std::size_t>(row * map.width + column);
+        const std::size_t in_map =
+            sample * pixels + static_cast<std::size_t>(row * map.width + column);
         const std::size_t in_tiles = sample * pixels + place_in_tiles(map, side, row, column);
-        std::copy_n(x.at<float>(back ? in_tiles : in_map), x.columns, y.at<float>(back ? in_map : in_tiles));
+        std::copy_n(x.at<float>(back ? in_tiles : in_map), x.columns,
+                    y.at<float>(back ? in_map : in_tiles));
       }
     }
   });
@@ -120,10 +131,12 @@ void HostFeatureMaps::square_loss(const Matrix& x, const float* goal, double fac
 
 void HostFeatureMaps::square_loss_gradient(const Matrix& x, const float* goal, float factor) {
   float* values = x.f32();
-  Kokkos::parallel_for("square_loss_gradient", pieces(x.rows), [=, columns = x.columns](std::size_t row) {
+  Kokkos::parallel_for("square_loss_gradient", pieces(x.rows),
+                       [=, columns = x.columns](std::size_t row) {
 #pragma omp simd
-    for (std::size_t i = row * columns; i < (row + 1) * columns; ++i) values[i] = 2.0F * factor * (values[i] - goal[i]);
-  });
+                         for (std::size_t i = row * columns; i < (row + 1) * columns; ++i)
+                           values[i] = 2.0F * factor * (values[i] - goal[i]);
+                       });
 }
 
 }  // namespace pptrain

@@ -11,17 +11,20 @@ using namespace kernels;
 
 void HostKernels::embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
                                     const Matrix& token_embedding, std::int64_t first_token,
-                                    const Matrix& position_embedding, bool add_position, const Matrix& x) {
+                                    const Matrix& position_embedding, bool add_position,
+                                    const Matrix& x) {
   const Matrix no_position;
-  launch_rows("embedding_forward", 0, x.rows,
-              bodies::EmbeddingForward{tokens, sequence_length, read_rows<float>(token_embedding), first_token,
-                                       static_cast<std::int64_t>(token_embedding.rows),
-                                       read_rows<float>(add_position ? position_embedding : no_position),
-                                       write_rows<float>(x), x.columns});
+  launch_rows(
+      "embedding_forward", 0, x.rows,
+      bodies::EmbeddingForward{tokens, sequence_length, read_rows<float>(token_embedding),
+                               first_token, static_cast<std::int64_t>(token_embedding.rows),
+                               read_rows<float>(add_position ? position_embedding : no_position),
+                               write_rows<float>(x), x.columns});
 }
 
-void HostKernels::embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length, const Matrix& dx,
-                                     std::int64_t first_token, const Matrix& dtoken_embedding,
+void HostKernels::embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length,
+                                     const Matrix& dx, std::int64_t first_token,
+                                     const Matrix& dtoken_embedding,
                                      const Matrix& dposition_embedding) {
   const bodies::EmbeddingBackward body{tokens,
                                        dx.rows,
@@ -34,8 +37,9 @@ void HostKernels::embedding_backward(const std::uint32_t* tokens, std::size_t se
   // Rows share tokens, so threads get columns.
   constexpr std::size_t piece = 1024;
   const std::size_t columns = dx.columns;
-  Kokkos::parallel_for("embedding_backward", pieces((columns + piece - 1) / piece),
-                       [=](std::size_t p) { body(SerialTeam(), p * piece, std::min(piece, columns - p * piece)); });
+  Kokkos::parallel_for(
+      "embedding_backward", pieces((columns + piece - 1) / piece),
+      [=](std::size_t p) { body(SerialTeam(), p * piece, std::min(piece, columns - p * piece)); });
 }
 
 }  // namespace pptrain

@@ -23,8 +23,8 @@ class HostGemm : public Gemm {
   void multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
                 const GemmOptions& options) override {
     kernels::check_product(ta, a, tb, b, c, options);
-    if (has_bf16_ && a.type == DType::bf16 && b.type == DType::bf16 && c.type != DType::f16 && c.size() != 0 &&
-        a.size() != 0) {
+    if (has_bf16_ && a.type == DType::bf16 && b.type == DType::bf16 && c.type != DType::f16 &&
+        c.size() != 0 && a.size() != 0) {
       matmul_->multiply(ta, a, tb, b, c, options);
     } else {
       blocked_.multiply(ta, a, tb, b, c, options);

@@ -11,7 +11,8 @@
 namespace pptrain::kernels {
 namespace {
 
-/// visit(row of the patches, place in the window, pixel of the map, or nothing in the padding) in their order.
+/// visit(row of the patches, place in the window, pixel of the map, or nothing in the padding) in
+/// their order.
 template <class Visit>
 void for_each_patch_pixel(const Window& w, std::size_t rows, const Visit& visit) {
   for (std::size_t row = 0; row < rows; ++row) {
@@ -30,15 +31,17 @@ void for_each_patch_pixel(const Window& w, std::size_t rows, const Visit& visit)
 template <class T>
 void gather_as(const Window& window, const Matrix& x, const Matrix& patches) {
   const auto area = static_cast<std::size_t>(window.area());
-  for_each_patch_pixel(window, patches.rows, [&](std::size_t row, std::size_t k, std::int64_t pixel) {
-    T* to = patches.at<T>(row, k);
-    const float* from = pixel < 0 ? nullptr : x.at<float>(static_cast<std::size_t>(pixel));
-    if (area == 1 && from != nullptr) {
-      for (std::size_t c = 0; c < x.columns; ++c) to[c] = T(from[c]);
-    } else {
-      for (std::size_t c = 0; c < x.columns; ++c) to[c * area] = T(from == nullptr ? 0.0F : from[c]);
-    }
-  });
+  for_each_patch_pixel(
+      window, patches.rows, [&](std::size_t row, std::size_t k, std::int64_t pixel) {
+        T* to = patches.at<T>(row, k);
+        const float* from = pixel < 0 ? nullptr : x.at<float>(static_cast<std::size_t>(pixel));
+        if (area == 1 && from != nullptr) {
+          for (std::size_t c = 0; c < x.columns; ++c) to[c] = T(from[c]);
+        } else {
+          for (std::size_t c = 0; c < x.columns; ++c)
+            to[c * area] = T(from == nullptr ? 0.0F : from[c]);
+        }
+      });
 }
 
 class HostPatchConvolutions final : public PatchConvolutions {
@@ -58,16 +61,18 @@ class HostPatchConvolutions final : public PatchConvolutions {
   void scatter(const Window& window, const Matrix& patches, const Matrix& dx) override {
     const auto area = static_cast<std::size_t>(window.area());
     std::fill_n(dx.f32(), dx.size(), 0.0F);
-    for_each_patch_pixel(window, patches.rows, [&](std::size_t row, std::size_t k, std::int64_t pixel) {
-      if (pixel < 0) return;
-      const float* from = patches.at<float>(row, k);
-      float* to = dx.at<float>(static_cast<std::size_t>(pixel));
-      for (std::size_t c = 0; c < dx.columns; ++c) to[c] += from[c * area];
-    });
+    for_each_patch_pixel(window, patches.rows,
+                         [&](std::size_t row, std::size_t k, std::int64_t pixel) {
+                           if (pixel < 0) return;
+                           const float* from = patches.at<float>(row, k);
+                           float* to = dx.at<float>(static_cast<std::size_t>(pixel));
+                           for (std::size_t c = 0; c < dx.columns; ++c) to[c] += from[c * area];
+                         });
   }
   Matrix rounded(const Matrix& map, DType factors) override {
     if (map.type == factors) return map;
-    const Matrix copy(rounded_.take_bytes(map.size() * size_of(factors)), map.rows, map.columns, factors);
+    const Matrix copy(rounded_.take_bytes(map.size() * size_of(factors)), map.rows, map.columns,
+                      factors);
     host_kernels().convert(map, copy);
     return copy;
   }
@@ -79,29 +84,33 @@ class HostPatchConvolutions final : public PatchConvolutions {
 class HostConvolutions final : public Convolutions {
  public:
   DType factors(DType compute) const override { return host_factors(compute); }
-  void forward(const ConvolutionForm& form, const Matrix& x, const Matrix& weight, const float* bias,
-               const Matrix& y) override {
+  void forward(const ConvolutionForm& form, const Matrix& x, const Matrix& weight,
+               const float* bias, const Matrix& y) override {
     faster(form, y).forward(form, x, weight, bias, y);
   }
-  void backward_input(const ConvolutionForm& form, const Matrix& dy, const Matrix& weight, const Matrix& dx) override {
+  void backward_input(const ConvolutionForm& form, const Matrix& dy, const Matrix& weight,
+                      const Matrix& dx) override {
     faster(form, dy).backward_input(form, dy, weight, dx);
   }
-  void backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy, float* dweight) override {
+  void backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy,
+                       float* dweight) override {
     faster(form, dy).backward_weight(form, x, dy, dweight);
   }
 
  private:
-  /// oneDNN brings weights into an order of its own and back, which takes longer than it gains where there are few
-  /// pixels for so many weights; in bf16 it multiplies single pixels no faster than matrices. Measured on a Zen 4 with
-  /// the layers of ResNet-50.
+  /// oneDNN brings weights into an order of its own and back, which takes longer than it gains
+  /// where there are few pixels for so many weights; in bf16 it multiplies single pixels no faster
+  /// than matrices. Measured on a Zen 4 with the layers of ResNet-50.
   Convolutions& faster(const ConvolutionForm& form, const Matrix& y) const {
     constexpr std::int64_t many_weights_per_pixel = 4096;
     const bool of_pixels = form.window.area() == 1 && form.factors == DType::bf16;
-    const bool few_pixels = form.weights() >= many_weights_per_pixel * static_cast<std::int64_t>(y.rows);
+    const bool few_pixels =
+        form.weights() >= many_weights_per_pixel * static_cast<std::int64_t>(y.rows);
     return direct_ == nullptr || of_pixels || few_pixels ? *patches_ : *direct_;
   }
 
-  std::unique_ptr<Convolutions> direct_ = make_onednn_convolutions(), patches_ = make_patch_convolutions();
+  std::unique_ptr<Convolutions> direct_ = make_onednn_convolutions(),
+                                patches_ = make_patch_convolutions();
 };
 
 }  // namespace
@@ -109,7 +118,11 @@ class HostConvolutions final : public Convolutions {
 DType host_factors(DType compute) {
   return compute == DType::bf16 && onednn_has_bf16_tiles() ? DType::bf16 : DType::f32;
 }
-std::unique_ptr<Convolutions> make_patch_convolutions() { return std::make_unique<HostPatchConvolutions>(); }
-std::unique_ptr<Convolutions> make_host_convolutions() { return std::make_unique<HostConvolutions>(); }
+std::unique_ptr<Convolutions> make_patch_convolutions() {
+  return std::make_unique<HostPatchConvolutions>();
+}
+std::unique_ptr<Convolutions> make_host_convolutions() {
+  return std::make_unique<HostConvolutions>();
+}
 
 }  // namespace pptrain::kernels

@@ -7,8 +7,8 @@
 
 namespace pptrain::kernels {
 
-/// Memory of the host for what one call of a kernel hands on, outside every arena; grows to the largest that was asked
-/// for and lives as long as this object.
+/// Memory of the host for what one call of a kernel hands on, outside every arena; grows to the
+/// largest that was asked for and lives as long as this object.
 class HostScratch {
  public:
   /// n elements on a cache line, until the next call.

@@ -10,7 +10,8 @@ namespace pptrain::kernels {
 
 /// Kokkos' range over whole pieces of work.
 inline auto pieces(std::size_t count) {
-  return Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::IndexType<std::size_t>>(0, count);
+  return Kokkos::RangePolicy<Kokkos::DefaultHostExecutionSpace, Kokkos::IndexType<std::size_t>>(
+      0, count);
 }
 
 /// body(i) for i in [0, n).
@@ -28,13 +29,15 @@ void launch_elements(const char* name, std::size_t n, const Body& body) {
 /// body(team, row) for row in [first, last).
 template <class Body>
 void launch_rows(const char* name, std::size_t first, std::size_t last, const Body& body) {
-  Kokkos::parallel_for(name, pieces(last - first), [=](std::size_t r) { body(SerialTeam(), first + r); });
+  Kokkos::parallel_for(name, pieces(last - first),
+                       [=](std::size_t r) { body(SerialTeam(), first + r); });
 }
 
 /// body.add_rows<N>(column, row) for every column, so that the rows [first, last) are covered in
 /// order: reductions over rows, the same whatever the number of threads.
 template <class Body>
-void launch_columns(const char* name, std::size_t columns, std::size_t first, std::size_t last, const Body& body) {
+void launch_columns(const char* name, std::size_t columns, std::size_t first, std::size_t last,
+                    const Body& body) {
   constexpr std::size_t piece = 512, at_once = 8;
   Kokkos::parallel_for(name, pieces((columns + piece - 1) / piece), [=](std::size_t p) {
     const std::size_t begin = p * piece, end = columns < begin + piece ? columns : begin + piece;

@@ -17,15 +17,16 @@ using Dim = dnnl::memory::dim;
 using Tag = dnnl::memory::format_tag;
 using Description = dnnl::memory::desc;
 
-/// Weights lie as oneDNN likes them during a call, and are brought there from and to (out, channel, row, column).
+/// Weights lie as oneDNN likes them during a call, and are brought there from and to (out, channel,
+/// row, column).
 class OneDnnConvolutions final : public Convolutions {
  public:
   OneDnnConvolutions() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
 
   DType factors(DType compute) const override { return host_factors(compute); }
 
-  void forward(const ConvolutionForm& form, const Matrix& x, const Matrix& weight, const float* bias,
-               const Matrix& y) override {
+  void forward(const ConvolutionForm& form, const Matrix& x, const Matrix& weight,
+               const float* bias, const Matrix& y) override {
     Passes& passes = passes_of(form, samples_of(form, x), bias != nullptr);
     const dnnl::memory weights = as_wanted(passes, passes.forward.weights_desc(), weight);
     std::unordered_map<int, dnnl::memory> arguments = {
@@ -36,14 +37,17 @@ class OneDnnConvolutions final : public Convolutions {
     run(passes.forward_primitive, arguments);
   }
 
-  void backward_input(const ConvolutionForm& form, const Matrix& dy, const Matrix& weight, const Matrix& dx) override {
+  void backward_input(const ConvolutionForm& form, const Matrix& dy, const Matrix& weight,
+                      const Matrix& dx) override {
     Passes& passes = passes_of(form, samples_of(form, dx), false);
-    run(passes.input_primitive, {{DNNL_ARG_DIFF_DST, at(passes.input.diff_dst_desc(), rounded(dy, form.factors, dy_))},
-                                 {DNNL_ARG_WEIGHTS, as_wanted(passes, passes.input.weights_desc(), weight)},
-                                 {DNNL_ARG_DIFF_SRC, at(passes.input.diff_src_desc(), dx.data)}});
+    run(passes.input_primitive,
+        {{DNNL_ARG_DIFF_DST, at(passes.input.diff_dst_desc(), rounded(dy, form.factors, dy_))},
+         {DNNL_ARG_WEIGHTS, as_wanted(passes, passes.input.weights_desc(), weight)},
+         {DNNL_ARG_DIFF_SRC, at(passes.input.diff_src_desc(), dx.data)}});
   }
 
-  void backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy, float* dweight) override {
+  void backward_weight(const ConvolutionForm& form, const Matrix& x, const Matrix& dy,
+                       float* dweight) override {
     Passes& passes = passes_of(form, samples_of(form, x), false);
     const Description wanted = passes.weight.diff_weights_desc();
     const bool plain = wanted == passes.gradient;
@@ -65,8 +69,8 @@ class OneDnnConvolutions final : public Convolutions {
     dnnl::convolution_backward_data input_primitive;
     dnnl::convolution_backward_weights weight_primitive;
   };
-  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                         std::int64_t, std::int64_t, DType, Dim, bool>;
+  using Key = std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                         std::int64_t, std::int64_t, std::int64_t, DType, Dim, bool>;
 
   static Dim samples_of(const ConvolutionForm& form, const Matrix& x) {
     return static_cast<Dim>(x.rows) / form.window.pixels();
@@ -74,10 +78,11 @@ class OneDnnConvolutions final : public Convolutions {
 
   Passes& passes_of(const ConvolutionForm& form, Dim samples, bool bias) {
     const Window& w = form.window;
-    const Key key(w.height, w.width, w.kernel_height, w.kernel_width, w.stride, w.padding, form.channels, form.out,
-                  form.factors, samples, bias);
+    const Key key(w.height, w.width, w.kernel_height, w.kernel_width, w.stride, w.padding,
+                  form.channels, form.out, form.factors, samples, bias);
     const auto found = passes_.find(key);
-    return found != passes_.end() ? found->second : passes_.emplace(key, make(form, samples, bias)).first->second;
+    return found != passes_.end() ? found->second
+                                  : passes_.emplace(key, make(form, samples, bias)).first->second;
   }
 
   Passes make(const ConvolutionForm& form, Dim samples, bool bias) const {
@@ -98,13 +103,14 @@ class OneDnnConvolutions final : public Convolutions {
     made.gradient = Description(shape, f32, Tag::oihw);
     const Description bias_shape({form.out}, f32, Tag::x);
     made.forward =
-        bias ? described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, bias_shape, y, strides, padding,
-                                                    padding)
-             : described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, y, strides, padding, padding);
-    made.input = described_backward<dnnl::convolution_backward_data>(engine_, made.forward, direct, dx, any, dy,
-                                                                     strides, padding, padding);
-    made.weight = described_backward<dnnl::convolution_backward_weights>(engine_, made.forward, direct, x, gradient, dy,
-                                                                         strides, padding, padding);
+        bias ? described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, bias_shape,
+                                                    y, strides, padding, padding)
+             : described<dnnl::convolution_forward>(engine_, {}, kind, direct, x, any, y, strides,
+                                                    padding, padding);
+    made.input = described_backward<dnnl::convolution_backward_data>(
+        engine_, made.forward, direct, dx, any, dy, strides, padding, padding);
+    made.weight = described_backward<dnnl::convolution_backward_weights>(
+        engine_, made.forward, direct, x, gradient, dy, strides, padding, padding);
     made.forward_primitive = dnnl::convolution_forward(made.forward);
     made.input_primitive = dnnl::convolution_backward_data(made.input);
     made.weight_primitive = dnnl::convolution_backward_weights(made.weight);
@@ -114,7 +120,8 @@ class OneDnnConvolutions final : public Convolutions {
   dnnl::memory at(const Description& description, const void* data) const {
     return {description, engine_, const_cast<void*>(data)};
   }
-  void run(const dnnl::primitive& primitive, const std::unordered_map<int, dnnl::memory>& arguments) {
+  void run(const dnnl::primitive& primitive,
+           const std::unordered_map<int, dnnl::memory>& arguments) {
     primitive.execute(stream_, arguments);
     stream_.wait();
   }
@@ -124,7 +131,8 @@ class OneDnnConvolutions final : public Convolutions {
   /// The map in the type of factors: itself, or a copy in `scratch`.
   static void* rounded(const Matrix& map, DType factors, HostScratch& scratch) {
     if (map.type == factors) return map.data;
-    const Matrix copy(scratch.take_bytes(map.size() * size_of(factors)), map.rows, map.columns, factors);
+    const Matrix copy(scratch.take_bytes(map.size() * size_of(factors)), map.rows, map.columns,
+                      factors);
     host_kernels().convert(map, copy);
     return copy.data;
   }
@@ -147,7 +155,9 @@ class OneDnnConvolutions final : public Convolutions {
 
 }  // namespace
 
-std::unique_ptr<Convolutions> make_onednn_convolutions() { return std::make_unique<OneDnnConvolutions>(); }
+std::unique_ptr<Convolutions> make_onednn_convolutions() {
+  return std::make_unique<OneDnnConvolutions>();
+}
 
 }  // namespace pptrain::kernels
 

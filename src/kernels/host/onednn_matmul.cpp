@@ -19,7 +19,8 @@ using Dim = dnnl::memory::dim;
 dnnl::memory::desc describe(const Matrix& matrix, Transpose transpose) {
   const auto rows = static_cast<Dim>(matrix.rows), columns = static_cast<Dim>(matrix.columns),
              stride = static_cast<Dim>(matrix.stride);
-  const auto type = matrix.type == DType::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
+  const auto type =
+      matrix.type == DType::f32 ? dnnl::memory::data_type::f32 : dnnl::memory::data_type::bf16;
   if (transpose == Transpose::yes) return {{columns, rows}, type, {1, stride}};
   return {{rows, columns}, type, {stride, 1}};
 }
@@ -69,9 +70,11 @@ std::string OneDnnMatmul::name() const {
                      isa_name(dnnl::get_effective_cpu_isa()));
 }
 
-OneDnnMatmul::Product OneDnnMatmul::make(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
+OneDnnMatmul::Product OneDnnMatmul::make(Transpose ta, const Matrix& a, Transpose tb,
+                                         const Matrix& b, const Matrix& c,
                                          const GemmOptions& options) const {
-  const auto a_desc = describe(a, ta), b_desc = describe(b, tb), c_desc = describe(c, Transpose::no);
+  const auto a_desc = describe(a, ta), b_desc = describe(b, tb),
+             c_desc = describe(c, Transpose::no);
   const dnnl::memory::desc bias_desc({1, static_cast<Dim>(c.columns)}, dnnl::memory::data_type::f32,
                                      dnnl::memory::format_tag::ab);
   dnnl::primitive_attr attributes;
@@ -80,19 +83,24 @@ OneDnnMatmul::Product OneDnnMatmul::make(Transpose ta, const Matrix& a, Transpos
     sum.append_sum(1.0f);
     attributes.set_post_ops(sum);
   }
-  const auto matmul = options.bias != nullptr
-                          ? described<dnnl::matmul>(engine_, attributes, a_desc, b_desc, bias_desc, c_desc)
-                          : described<dnnl::matmul>(engine_, attributes, a_desc, b_desc, c_desc);
-  const auto memory = [this](const dnnl::memory::desc& d) { return dnnl::memory(d, engine_, nullptr); };
+  const auto matmul =
+      options.bias != nullptr
+          ? described<dnnl::matmul>(engine_, attributes, a_desc, b_desc, bias_desc, c_desc)
+          : described<dnnl::matmul>(engine_, attributes, a_desc, b_desc, c_desc);
+  const auto memory = [this](const dnnl::memory::desc& d) {
+    return dnnl::memory(d, engine_, nullptr);
+  };
   return {dnnl::matmul(matmul), memory(a_desc), memory(b_desc), memory(c_desc), memory(bias_desc)};
 }
 
-void OneDnnMatmul::multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b, const Matrix& c,
-                            const GemmOptions& options) {
+void OneDnnMatmul::multiply(Transpose ta, const Matrix& a, Transpose tb, const Matrix& b,
+                            const Matrix& c, const GemmOptions& options) {
   const auto layout = [](const Matrix& m) { return Layout(m.rows, m.columns, m.stride, m.type); };
-  const Key key(ta, layout(a), tb, layout(b), layout(c), options.accumulate, options.bias != nullptr);
+  const Key key(ta, layout(a), tb, layout(b), layout(c), options.accumulate,
+                options.bias != nullptr);
   auto found = products_.find(key);
-  if (found == products_.end()) found = products_.emplace(key, make(ta, a, tb, b, c, options)).first;
+  if (found == products_.end())
+    found = products_.emplace(key, make(ta, a, tb, b, c, options)).first;
   Product& product = found->second;
   product.a.set_data_handle(a.data);
   product.b.set_data_handle(b.data);
@@ -115,7 +123,9 @@ bool onednn_has_bf16() {
   const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
   return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
 }
-bool onednn_has_bf16_tiles() { return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx; }
+bool onednn_has_bf16_tiles() {
+  return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx;
+}
 
 }  // namespace pptrain::kernels
 

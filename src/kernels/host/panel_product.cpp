@@ -6,8 +6,8 @@
 namespace pptrain::kernels {
 namespace {
 
-/// Half a row of a panel. 6 rows of two such vectors take 12 of AVX2's 16 registers and give its two
-/// multipliers enough independent sums.
+/// Half a row of a panel. 6 rows of two such vectors take 12 of AVX2's 16 registers and give its
+/// two multipliers enough independent sums.
 using Vector = float __attribute__((vector_size(32)));
 
 Vector load(const float* from) {
@@ -20,8 +20,8 @@ void store(const Vector& v, float* to) { std::memcpy(to, &v, sizeof(Vector)); }
 
 /// One panel. The sums stay in registers, which needs all loops over rows unrolled.
 template <std::size_t Rows, bool Accumulate>
-void multiply_panel(std::size_t terms, const LeftOperand& a, const float* b, std::size_t b_stride, float* c,
-                    std::size_t c_stride) {
+void multiply_panel(std::size_t terms, const LeftOperand& a, const float* b, std::size_t b_stride,
+                    float* c, std::size_t c_stride) {
   Vector low[Rows], high[Rows];
 #pragma GCC unroll 6
   for (std::size_t r = 0; r < Rows; ++r) {
@@ -47,24 +47,26 @@ void multiply_panel(std::size_t terms, const LeftOperand& a, const float* b, std
 }
 
 template <std::size_t Rows, bool Accumulate>
-void multiply_row_of_panels(std::size_t panels, std::size_t terms, const LeftOperand& a, const PanelOperand& b,
-                            float* c, std::size_t c_stride) {
+void multiply_row_of_panels(std::size_t panels, std::size_t terms, const LeftOperand& a,
+                            const PanelOperand& b, float* c, std::size_t c_stride) {
   for (std::size_t panel = 0; panel < panels; ++panel) {
-    multiply_panel<Rows, Accumulate>(terms, a, b.data + panel * b.panel_stride, b.term_stride, c + panel * panel_width,
-                                     c_stride);
+    multiply_panel<Rows, Accumulate>(terms, a, b.data + panel * b.panel_stride, b.term_stride,
+                                     c + panel * panel_width, c_stride);
   }
 }
 
 template <bool Accumulate>
-constexpr std::array by_rows{multiply_row_of_panels<1, Accumulate>, multiply_row_of_panels<2, Accumulate>,
-                             multiply_row_of_panels<3, Accumulate>, multiply_row_of_panels<4, Accumulate>,
-                             multiply_row_of_panels<5, Accumulate>, multiply_row_of_panels<6, Accumulate>};
+constexpr std::array by_rows{
+    multiply_row_of_panels<1, Accumulate>, multiply_row_of_panels<2, Accumulate>,
+    multiply_row_of_panels<3, Accumulate>, multiply_row_of_panels<4, Accumulate>,
+    multiply_row_of_panels<5, Accumulate>, multiply_row_of_panels<6, Accumulate>};
 
 }  // namespace
 
 void multiply_panels(const PanelSizes& sizes, const LeftOperand& a, const PanelOperand& b, float* c,
                      std::size_t c_stride, bool accumulate) {
-  (accumulate ? by_rows<true> : by_rows<false>)[sizes.rows - 1](sizes.panels, sizes.terms, a, b, c, c_stride);
+  (accumulate ? by_rows<true> : by_rows<false>)[sizes.rows - 1](sizes.panels, sizes.terms, a, b, c,
+                                                                c_stride);
 }
 
 }  // namespace pptrain::kernels

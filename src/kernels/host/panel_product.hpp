@@ -9,7 +9,9 @@ namespace pptrain::kernels {
 constexpr std::size_t panel_width = 16;  ///< columns of B and C handled together
 constexpr std::size_t panel_rows = 6;    ///< most rows of A and C handled together
 
-constexpr std::size_t round_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
+constexpr std::size_t round_up(std::size_t n, std::size_t step) {
+  return (n + step - 1) / step * step;
+}
 
 /// A: element (row, term) at data[row * row_stride + term * term_stride].
 struct LeftOperand {
@@ -17,7 +19,8 @@ struct LeftOperand {
   std::size_t row_stride, term_stride;
 };
 
-/// B: element (term, column) at data[column / 16 * panel_stride + term * term_stride + column % 16].
+/// B: element (term, column) at data[column / 16 * panel_stride + term * term_stride + column %
+/// 16].
 struct PanelOperand {
   const float* data;
   std::size_t panel_stride, term_stride;

@@ -41,73 +41,85 @@ void launch_samples(const char* name, const Window& window, const Matrix& x, con
 
 }  // namespace
 
-void HostFeatureMaps::max_pool_forward(const Window& window, const Matrix& x, const Matrix& y, std::int32_t* chosen) {
-  const auto places = static_cast<std::size_t>(window.out_pixels()), pixels = static_cast<std::size_t>(window.pixels());
+void HostFeatureMaps::max_pool_forward(const Window& window, const Matrix& x, const Matrix& y,
+                                       std::int32_t* chosen) {
+  const auto places = static_cast<std::size_t>(window.out_pixels()),
+             pixels = static_cast<std::size_t>(window.pixels());
   const std::size_t channels = x.columns;
   launch_samples("max_pool_forward", window, x, [=](std::size_t sample) {
     for (std::size_t p = 0; p < places; ++p) {
       float* best = y.at<float>(sample * places + p);
       std::int32_t* best_place = chosen + (sample * places + p) * channels;
       bool first = true;
-      Place(window, static_cast<std::int64_t>(p)).for_each_pixel(window, [&](std::size_t pixel, std::int32_t place) {
-        const float* from = x.at<float>(sample * pixels + pixel);
-        for (std::size_t c = 0; c < channels; ++c) {
-          const bool takes = first || from[c] > best[c] || (std::isnan(from[c]) && !std::isnan(best[c]));
-          best[c] = takes ? from[c] : best[c];
-          best_place[c] = takes ? place : best_place[c];
-        }
-        first = false;
-      });
+      Place(window, static_cast<std::int64_t>(p))
+          .for_each_pixel(window, [&](std::size_t pixel, std::int32_t place) {
+            const float* from = x.at<float>(sample * pixels + pixel);
+            for (std::size_t c = 0; c < channels; ++c) {
+              const bool takes =
+                  first || from[c] > best[c] || (std::isnan(from[c]) && !std::isnan(best[c]));
+              best[c] = takes ? from[c] : best[c];
+              best_place[c] = takes ? place : best_place[c];
+            }
+            first = false;
+          });
     }
   });
 }
 
-void HostFeatureMaps::max_pool_backward(const Window& window, const Matrix& dy, const std::int32_t* chosen,
-                                        const Matrix& dx) {
-  const auto places = static_cast<std::size_t>(window.out_pixels()), pixels = static_cast<std::size_t>(window.pixels());
+void HostFeatureMaps::max_pool_backward(const Window& window, const Matrix& dy,
+                                        const std::int32_t* chosen, const Matrix& dx) {
+  const auto places = static_cast<std::size_t>(window.out_pixels()),
+             pixels = static_cast<std::size_t>(window.pixels());
   const std::size_t channels = dx.columns;
   launch_samples("max_pool_backward", window, dx, [=](std::size_t sample) {
     std::fill_n(dx.at<float>(sample * pixels), pixels * channels, 0.0F);
     for (std::size_t p = 0; p < places; ++p) {
       const float* gradient = dy.at<float>(sample * places + p);
       const std::int32_t* best_place = chosen + (sample * places + p) * channels;
-      Place(window, static_cast<std::int64_t>(p)).for_each_pixel(window, [&](std::size_t pixel, std::int32_t place) {
-        float* to = dx.at<float>(sample * pixels + pixel);
-        for (std::size_t c = 0; c < channels; ++c) to[c] += best_place[c] == place ? gradient[c] : 0.0F;
-      });
+      Place(window, static_cast<std::int64_t>(p))
+          .for_each_pixel(window, [&](std::size_t pixel, std::int32_t place) {
+            float* to = dx.at<float>(sample * pixels + pixel);
+            for (std::size_t c = 0; c < channels; ++c)
+              to[c] += best_place[c] == place ? gradient[c] : 0.0F;
+          });
     }
   });
 }
 
 void HostFeatureMaps::average_pool_forward(const Window& window, const Matrix& x, const Matrix& y) {
-  const auto places = static_cast<std::size_t>(window.out_pixels()), pixels = static_cast<std::size_t>(window.pixels());
+  const auto places = static_cast<std::size_t>(window.out_pixels()),
+             pixels = static_cast<std::size_t>(window.pixels());
   const std::size_t channels = x.columns;
   const float share = 1.0F / static_cast<float>(window.area());
   launch_samples("average_pool_forward", window, x, [=](std::size_t sample) {
     for (std::size_t p = 0; p < places; ++p) {
       float* mean = y.at<float>(sample * places + p);
       std::fill_n(mean, channels, 0.0F);
-      Place(window, static_cast<std::int64_t>(p)).for_each_pixel(window, [&](std::size_t pixel, std::int32_t) {
-        const float* from = x.at<float>(sample * pixels + pixel);
-        for (std::size_t c = 0; c < channels; ++c) mean[c] += from[c];
-      });
+      Place(window, static_cast<std::int64_t>(p))
+          .for_each_pixel(window, [&](std::size_t pixel, std::int32_t) {
+            const float* from = x.at<float>(sample * pixels + pixel);
+            for (std::size_t c = 0; c < channels; ++c) mean[c] += from[c];
+          });
       for (std::size_t c = 0; c < channels; ++c) mean[c] *= share;
     }
   });
 }
 
-void HostFeatureMaps::average_pool_backward(const Window& window, const Matrix& dy, const Matrix& dx) {
-  const auto places = static_cast<std::size_t>(window.out_pixels()), pixels = static_cast<std::size_t>(window.pixels());
+void HostFeatureMaps::average_pool_backward(const Window& window, const Matrix& dy,
+                                            const Matrix& dx) {
+  const auto places = static_cast<std::size_t>(window.out_pixels()),
+             pixels = static_cast<std::size_t>(window.pixels());
   const std::size_t channels = dx.columns;
   const float share = 1.0F / static_cast<float>(window.area());
   launch_samples("average_pool_backward", window, dx, [=](std::size_t sample) {
     std::fill_n(dx.at<float>(sample * pixels), pixels * channels, 0.0F);
     for (std::size_t p = 0; p < places; ++p) {
       const float* gradient = dy.at<float>(sample * places + p);
-      Place(window, static_cast<std::int64_t>(p)).for_each_pixel(window, [&](std::size_t pixel, std::int32_t) {
-        float* to = dx.at<float>(sample * pixels + pixel);
-        for (std::size_t c = 0; c < channels; ++c) to[c] += share * gradient[c];
-      });
+      Place(window, static_cast<std::int64_t>(p))
+          .for_each_pixel(window, [&](std::size_t pixel, std::int32_t) {
+            float* to = dx.at<float>(sample * pixels + pixel);
+            for (std::size_t c = 0; c < channels; ++c) to[c] += share * gradient[c];
+          });
     }
   });
 }

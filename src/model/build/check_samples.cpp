@@ -12,36 +12,43 @@ namespace {
 void check_end_of_document(const Config& config, const Model& model) {
   const AutoInt end = config.data.end_of_document;
   if (!end || *end < model.sample.classes) return;
-  throw_bad_input({config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
-                   fmt::format("the vocabulary of {} admits 0 to {}", model.name, model.sample.classes - 1),
-                   "give the token that the tokenizer puts behind a document"});
+  throw_bad_input(
+      {config.where("data.end_of_document"), fmt::format("end_of_document = {} is no token", *end),
+       fmt::format("the vocabulary of {} admits 0 to {}", model.name, model.sample.classes - 1),
+       "give the token that the tokenizer puts behind a document"});
 }
 
 void check_source_length(const Config& config, const Model& model) {
   if (!config.training.source_length || model.sample.has_source()) return;
-  throw_bad_input({config.where("training.source_length"),
-                   fmt::format("source_length = {} without a source", *config.training.source_length),
-                   fmt::format("a {} has no encoder beside a decoder", model.name), "leave the key out"});
+  throw_bad_input(
+      {config.where("training.source_length"),
+       fmt::format("source_length = {} without a source", *config.training.source_length),
+       fmt::format("a {} has no encoder beside a decoder", model.name), "leave the key out"});
 }
 
 /// What is about text of which every token predicts the next.
 void check_text_keys(const Config& config, const Model& model) {
   if (model.sample.predicts_next()) return;
   if (!config.data.mix.empty() && !config.data.mask_token) {
-    throw_bad_input({config.where("data.mix[0]"), "data.mix is for texts in which tokens predict the next one",
-                     fmt::format("the samples of a {} are in one HDF5 file, each by itself", model.name),
-                     "name the file in [data] train"});
+    throw_bad_input(
+        {config.where("data.mix[0]"), "data.mix is for texts in which tokens predict the next one",
+         fmt::format("the samples of a {} are in one HDF5 file, each by itself", model.name),
+         "name the file in [data] train"});
   }
   if (config.data.attend_across_documents) return;
-  throw_bad_input({config.where("data.attend_across_documents"), "attend_across_documents = false without documents",
-                   fmt::format("a {} knows no documents within a sample", model.name), "leave the key out"});
+  throw_bad_input({config.where("data.attend_across_documents"),
+                   "attend_across_documents = false without documents",
+                   fmt::format("a {} knows no documents within a sample", model.name),
+                   "leave the key out"});
 }
 
-void check_is_token(const Config& config, const Model& model, const std::string& key, std::int64_t token) {
+void check_is_token(const Config& config, const Model& model, const std::string& key,
+                    std::int64_t token) {
   if (token < model.sample.classes) return;
-  throw_bad_input({config.where("data." + key), fmt::format("{} of {} is no token", token, key),
-                   fmt::format("the vocabulary of {} admits 0 to {}", model.name, model.sample.classes - 1),
-                   "give tokens of the tokenizer that the model was made with"});
+  throw_bad_input(
+      {config.where("data." + key), fmt::format("{} of {} is no token", token, key),
+       fmt::format("the vocabulary of {} admits 0 to {}", model.name, model.sample.classes - 1),
+       "give tokens of the tokenizer that the model was made with"});
 }
 
 /// Checks the keys that say which positions of a text are hidden.
@@ -58,7 +65,8 @@ void check_masks(const Config& config, const Model& model) {
                      "this model is not trained to find hidden tokens", "leave the key out"});
   }
   check_is_token(config, model, "mask_token", *data.mask_token);
-  for (const std::int64_t token : data.unmasked_tokens) check_is_token(config, model, "unmasked_tokens", token);
+  for (const std::int64_t token : data.unmasked_tokens)
+    check_is_token(config, model, "unmasked_tokens", token);
 }
 
 /// What is about images.
@@ -68,8 +76,8 @@ void check_augmentation(const Config& config, const Model& model) {
   if (!moves && !config.data.flip) return;
   const std::string key = moves ? "data.crop_padding" : "data.flip";
   if (!model.sample.is_image()) {
-    throw_bad_input({config.where(key), fmt::format("{} for {}", key, model.name), "its samples are no images",
-                     "leave the key out"});
+    throw_bad_input({config.where(key), fmt::format("{} for {}", key, model.name),
+                     "its samples are no images", "leave the key out"});
   }
   if (config.data.train == std::vector{synthetic_data}) {
     throw_bad_input({config.where(key), fmt::format("{} with train = \"synthetic\"", key),
@@ -77,7 +85,8 @@ void check_augmentation(const Config& config, const Model& model) {
   }
   if (config.data.crop_padding < std::min(image.height, image.width)) return;
   throw_bad_input({config.where(key), fmt::format("crop_padding = {}", config.data.crop_padding),
-                   fmt::format("nothing would be left of some images of {} x {} pixels", image.height, image.width),
+                   fmt::format("nothing would be left of some images of {} x {} pixels",
+                               image.height, image.width),
                    "use a few pixels, an eighth of a side or so"});
 }
 

@@ -44,8 +44,8 @@ bool ends_branch(const OperatorList& list, const Operator& sum) {
   return true;
 }
 
-/// Drops in one list of a layer's operators; returns how many branches there are. The numbers drawn for a branch follow
-/// from its name, so that they are the same however the layer is divided.
+/// Drops in one list of a layer's operators; returns how many branches there are. The numbers drawn
+/// for a branch follow from its name, so that they are the same however the layer is divided.
 int drop_branches(OperatorList& list, const std::string& layer, double rate) {
   int branches = 0;
   for (std::size_t i = 0; i < list.operators.size(); ++i) {
@@ -53,7 +53,8 @@ int drop_branches(OperatorList& list, const std::string& layer, double rate) {
     give_bias_back(list, list.operators[i]);
     const ValueIndex branch = list.operators[i].inputs[1];
     const op::Dropout dropout = {rate, stream_of(fmt::format("dropout.{}.{}", layer, branches++))};
-    list.operators.insert(list.operators.begin() + static_cast<std::ptrdiff_t>(i), {dropout, {branch}, branch, {}});
+    list.operators.insert(list.operators.begin() + static_cast<std::ptrdiff_t>(i),
+                          {dropout, {branch}, branch, {}});
     ++i;
   }
   return branches;
@@ -81,7 +82,8 @@ void add_dropout(Model& model, double rate, double compute_bytes, const std::str
   }
   if (branches > 0) return;
   throw_bad_input({source, fmt::format("dropout with {}", model.name),
-                   "it drops what branches of a layer add to the stream, and there are none", "leave dropout out"});
+                   "it drops what branches of a layer add to the stream, and there are none",
+                   "leave dropout out"});
 }
 
 }  // namespace pptrain

@@ -7,8 +7,8 @@
 namespace pptrain {
 namespace {
 
-/// Element of the file with which row `row` of a parameter begins, whose rows are (groups, heads, unit) here and
-/// (heads, groups, unit) there.
+/// Element of the file with which row `row` of a parameter begins, whose rows are (groups, heads,
+/// unit) here and (heads, groups, unit) there.
 std::int64_t outside_row(const ParameterSpec& spec, std::int64_t row) {
   const std::int64_t heads = spec.shape[0] / (spec.groups * spec.unit);
   const std::int64_t group = row / (heads * spec.unit);
@@ -38,8 +38,10 @@ std::vector<std::int64_t> file_shape(const ParameterSpec& spec) {
   return {spec.shape.rbegin(), spec.shape.rend()};
 }
 
-void for_each_run(const ParameterSpec& spec, Interval elements, const std::function<void(const LayoutRun&)>& visit) {
-  if (!spec.file_part.tensor.empty()) return visit({elements, first_of_part(spec) + elements.begin});
+void for_each_run(const ParameterSpec& spec, Interval elements,
+                  const std::function<void(const LayoutRun&)>& visit) {
+  if (!spec.file_part.tensor.empty())
+    return visit({elements, first_of_part(spec) + elements.begin});
   if (spec.layout == FileLayout::same || elements.empty()) return visit({elements, elements.begin});
   const std::int64_t columns = spec.shape.size() == 2 ? spec.shape[1] : 1;
   PPTRAIN_ASSERT(spec.shape.size() <= 2, "{} has {} dimensions", spec.name, spec.shape.size());

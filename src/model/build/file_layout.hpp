@@ -6,8 +6,8 @@
 
 namespace pptrain {
 
-/// A run of elements of a parameter and where they lie in a file of published weights: element `ours.begin` + i at
-/// `theirs` + i * `stride`.
+/// A run of elements of a parameter and where they lie in a file of published weights: element
+/// `ours.begin` + i at `theirs` + i * `stride`.
 struct LayoutRun {
   Interval ours;
   std::int64_t theirs = 0;
@@ -19,7 +19,9 @@ const std::string& file_name(const ParameterSpec& spec);
 /// Shape of the tensor in a file.
 std::vector<std::int64_t> file_shape(const ParameterSpec& spec);
 
-/// Calls `visit` for the runs that the elements [begin, end) of a flattened parameter fall into, in order.
-void for_each_run(const ParameterSpec& spec, Interval elements, const std::function<void(const LayoutRun&)>& visit);
+/// Calls `visit` for the runs that the elements [begin, end) of a flattened parameter fall into, in
+/// order.
+void for_each_run(const ParameterSpec& spec, Interval elements,
+                  const std::function<void(const LayoutRun&)>& visit);
 
 }  // namespace pptrain

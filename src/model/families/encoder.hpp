@@ -5,8 +5,8 @@
 
 namespace pptrain {
 
-/// What the blocks of encoders have in common: attention of every position to all, then two products with an
-/// activation between them, all with biases. Where norms stand is the family's.
+/// What the blocks of encoders have in common: attention of every position to all, then two
+/// products with an activation between them, all with biases. Where norms stand is the family's.
 struct EncoderShape {
   std::int64_t tokens = 0;  ///< positions of a sample
   std::int64_t hidden = 0;
@@ -21,11 +21,13 @@ struct EncoderShape {
   Port stream() const { return {tokens, hidden}; }
 };
 
-/// The keys that BertConfig and those made after it have in common. `tokens`: positions of a sample.
+/// The keys that BertConfig and those made after it have in common. `tokens`: positions of a
+/// sample.
 EncoderShape encoder_shape(const ConfigJson& config, std::int64_t tokens);
 
 /// Attention over `x`; `inner`: what stands before "query", "key" and "value" in their names.
-ValueIndex encoder_attention(LayerGraph& g, ValueIndex x, const EncoderShape& shape, const std::string& inner);
+ValueIndex encoder_attention(LayerGraph& g, ValueIndex x, const EncoderShape& shape,
+                             const std::string& inner);
 
 /// The feed-forward part over `x`.
 ValueIndex encoder_feed_forward(LayerGraph& g, ValueIndex x, const EncoderShape& shape);

@@ -11,11 +11,13 @@ namespace {
 /// `layers`: blocks that may have experts.
 ExpertForm expert_form(const ConfigJson& config, const std::string& count_key, std::int64_t count,
                        std::int64_t fallback_chosen, std::int64_t layers) {
-  const ExpertForm form = {config.size(count_key, count), config.size("num_experts_per_tok", fallback_chosen)};
+  const ExpertForm form = {config.size(count_key, count),
+                           config.size("num_experts_per_tok", fallback_chosen)};
   if (form.chosen > form.experts) {
-    config.refuse("num_experts_per_tok",
-                  fmt::format("num_experts_per_tok = {} with {} = {}", form.chosen, count_key, form.experts),
-                  "a position goes to several experts, each another one", "correct one of the two numbers");
+    config.refuse(
+        "num_experts_per_tok",
+        fmt::format("num_experts_per_tok = {} with {} = {}", form.chosen, count_key, form.experts),
+        "a position goes to several experts, each another one", "correct one of the two numbers");
   }
   // Their numbers are kept beside their weights, as numbers of fp32.
   constexpr std::int64_t most = 1 << 16;
@@ -27,14 +29,15 @@ ExpertForm expert_form(const ConfigJson& config, const std::string& count_key, s
   constexpr std::int64_t most_of_all = 1 << 18;
   if (form.experts * layers > most_of_all) {
     config.refuse(count_key, fmt::format("{} experts in each of {} layers", form.experts, layers),
-                  fmt::format("each expert has parameters of its own; at most {} are taken in all", most_of_all),
+                  fmt::format("each expert has parameters of its own; at most {} are taken in all",
+                              most_of_all),
                   "use a model with fewer experts or layers");
   }
   return form;
 }
 
-/// Blocks that have one feed-forward part for all positions: those of `mlp_only_layers`, and all but every
-/// `decoder_sparse_step`th.
+/// Blocks that have one feed-forward part for all positions: those of `mlp_only_layers`, and all
+/// but every `decoder_sparse_step`th.
 std::vector<std::int64_t> dense_layers(const ConfigJson& config, std::int64_t layers) {
   const std::vector<std::int64_t> listed = config.integers("mlp_only_layers");
   const std::set<std::int64_t> named(listed.begin(), listed.end());
@@ -47,7 +50,8 @@ std::vector<std::int64_t> dense_layers(const ConfigJson& config, std::int64_t la
 }
 
 /// The chain, in which the blocks without experts are `dense`, but for their windows.
-ChainShape with_dense_layers(const ConfigJson& config, const LlamaShape& shape, const BlockShape& dense) {
+ChainShape with_dense_layers(const ConfigJson& config, const LlamaShape& shape,
+                             const BlockShape& dense) {
   ChainShape chain = llama_chain(shape);
   for (const std::int64_t i : dense_layers(config, shape.layers)) {
     BlockShape& replaced = chain.blocks[static_cast<std::size_t>(i)];
@@ -62,25 +66,34 @@ ChainShape with_dense_layers(const ConfigJson& config, const LlamaShape& shape, 
 
 /// Jiang et al., "Mixtral of experts", 2024: Mistral, each feed-forward part of which has experts.
 Model build_mixtral(const ConfigJson& config, const FamilyOptions& options) {
-  LlamaShape shape = llama_shape("mixtral", config, options, {.key_heads = 8, .epsilon = 1e-5, .theta = 1e6});
+  LlamaShape shape =
+      llama_shape("mixtral", config, options, {.key_heads = 8, .epsilon = 1e-5, .theta = 1e6});
   BlockShape& block = shape.block;
   const std::int64_t window = config.has("sliding_window") ? config.size("sliding_window") : 0;
   shape.windows.assign(static_cast<std::size_t>(shape.layers), window);
-  block.experts = {
-      expert_form(config, "num_local_experts", 8, 2, shape.layers), true, 0.0, 0, "block_sparse_moe", "w1", "w3", "w2"};
+  block.experts = {expert_form(config, "num_local_experts", 8, 2, shape.layers),
+                   true,
+                   0.0,
+                   0,
+                   "block_sparse_moe",
+                   "w1",
+                   "w3",
+                   "w2"};
   config.only("router_jitter_noise", 0.0, "rows go to experts as they are");
   return build_llama_chain(shape);
 }
 
 /// Qwen team, "Qwen1.5-MoE", 2024: Qwen2 with many small experts and one that all positions share.
 Model build_qwen2_moe(const ConfigJson& config, const FamilyOptions& options) {
-  LlamaShape shape = llama_shape("qwen2_moe", config, options, {.key_heads = 16, .null_means_heads = false});
+  LlamaShape shape =
+      llama_shape("qwen2_moe", config, options, {.key_heads = 16, .null_means_heads = false});
   BlockShape& block = shape.block;
   block.query_bias = config.boolean("qkv_bias", true);
   const std::int64_t window = qwen_window(config);
   if (window > 0 && config.texts("layer_types").empty()) {
     config.refuse("use_sliding_window", "use_sliding_window = true without layer_types",
-                  "versions of transformers differ in the layers that slide then", "say it by layer_types");
+                  "versions of transformers differ in the layers that slide then",
+                  "say it by layer_types");
   }
   config.integer("max_window_layers", 28);
   shape.windows = layer_windows(config, shape.layers, window);
@@ -94,7 +107,8 @@ Model build_qwen2_moe(const ConfigJson& config, const FamilyOptions& options) {
 
 /// Yang et al., "Qwen3 technical report", 2025: Qwen3 with many small experts.
 Model build_qwen3_moe(const ConfigJson& config, const FamilyOptions& options) {
-  LlamaShape shape = llama_shape("qwen3_moe", config, options, {.key_heads = 4, .null_means_heads = false});
+  LlamaShape shape =
+      llama_shape("qwen3_moe", config, options, {.key_heads = 4, .null_means_heads = false});
   BlockShape& block = shape.block;
   block.head_norms = true;
   block.query_bias = block.output_bias = config.boolean("attention_bias", false);

@@ -12,14 +12,16 @@ namespace pptrain {
 namespace {
 
 /// Keys of heads that tell classes apart, which a model of texts has in its file and no use for.
-constexpr std::array class_keys = {"_num_labels", "id2label", "label2id", "num_labels", "problem_type"};
+constexpr std::array class_keys = {"_num_labels", "id2label", "label2id", "num_labels",
+                                   "problem_type"};
 
 /// Refuses models whose bytes and FLOP no count holds, whatever their sizes are one by one.
 void check_parameters(const ConfigJson& config, const Model& model) {
   constexpr double most = 1e15;
   double parameters = 0.0;
   for (const Layer& layer : model.layers) {
-    for (const ParameterSpec& spec : layer.parameters) parameters += static_cast<double>(spec.size());
+    for (const ParameterSpec& spec : layer.parameters)
+      parameters += static_cast<double>(spec.size());
   }
   if (parameters <= most) return;
   config.refuse("", fmt::format("describes a model of {:.3g} parameters", parameters),
@@ -29,9 +31,11 @@ void check_parameters(const ConfigJson& config, const Model& model) {
 /// The family of what describes a model of texts, or of a model without other parts.
 const Family& family_of_part(const ConfigJson& text) {
   std::vector<std::string> known = family_names();
-  for (const Family& family : families()) known.insert(known.end(), family.text_types.begin(), family.text_types.end());
+  for (const Family& family : families())
+    known.insert(known.end(), family.text_types.begin(), family.text_types.end());
   const std::string type = family_of_text(text.model_type(known));
-  return *std::find_if(families().begin(), families().end(), [&](const Family& f) { return f.type == type; });
+  return *std::find_if(families().begin(), families().end(),
+                       [&](const Family& f) { return f.type == type; });
 }
 
 }  // namespace
@@ -43,10 +47,15 @@ const std::vector<Family>& families() {
        build_gpt2_family,
        {".attn.bias", ".attn.masked_bias"},
        // These are keys of heads for other tasks; sums are fp32 in any case.
-       {"summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels", "summary_first_dropout",
-        "reorder_and_upcast_attn"}},
+       {"summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels",
+        "summary_first_dropout", "reorder_and_upcast_attn"}},
       {"llama", "LlamaForCausalLM", build_llama, {".rotary_emb.inv_freq"}},
-      {"mistral", "MistralForCausalLM", build_mistral, {".rotary_emb.inv_freq"}, {}, {"attention_bias"}},
+      {"mistral",
+       "MistralForCausalLM",
+       build_mistral,
+       {".rotary_emb.inv_freq"},
+       {},
+       {"attention_bias"}},
       {"qwen2",
        "Qwen2ForCausalLM",
        build_qwen2,
@@ -75,10 +84,12 @@ const std::vector<Family>& families() {
       {"bert",
        "BertForMaskedLM",
        build_bert,
-       {".position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias", "pooler.dense.weight",
-        "pooler.dense.bias", "cls.seq_relationship.weight", "cls.seq_relationship.bias"},
+       {".position_ids", "cls.predictions.decoder.weight", "cls.predictions.decoder.bias",
+        "pooler.dense.weight", "pooler.dense.bias", "cls.seq_relationship.weight",
+        "cls.seq_relationship.bias"},
        {"classifier_dropout"},
-       {"pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"}},
+       {"pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
+        "pooler_size_per_head", "pooler_type"}},
       // These are keys and tensors of heads for other tasks, and the names of the classes.
       {"vit",
        "ViTForImageClassification",
@@ -106,8 +117,8 @@ const std::vector<Family>& families() {
        {},
        {"output_router_logits", "router_aux_loss_coef"},
        {"max_window_layers"}},
-      // These are copies of the shared table, a table that older files have for a layer without one, and keys of a head
-      // for other tasks and of places that there are none of.
+      // These are copies of the shared table, a table that older files have for a layer without
+      // one, and keys of a head for other tasks and of places that there are none of.
       {"t5",
        "T5ForConditionalGeneration",
        build_t5,

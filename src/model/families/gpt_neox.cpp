@@ -8,8 +8,8 @@
 namespace pptrain {
 namespace {
 
-/// Black et al., "GPT-NeoX-20B", 2022: a part of each head turns, attention and feed-forward part are added to the
-/// stream together.
+/// Black et al., "GPT-NeoX-20B", 2022: a part of each head turns, attention and feed-forward part
+/// are added to the stream together.
 class GptNeox {
  public:
   GptNeox(const ConfigJson& config, const FamilyOptions& options)
@@ -32,9 +32,11 @@ class GptNeox {
     config.only("rope_theta", rotary_.theta, "that is the base that transformers' class takes");
     config.integer("max_position_embeddings", 0);
     if (hidden_ % heads_ != 0 || rotated % 2 != 0) {
-      config.refuse("num_attention_heads",
-                    fmt::format("{} heads of {} columns, of which {} turn", heads_, hidden_, rotated),
-                    "heads have equally many columns, and pairs of them turn", "correct hidden_size or the heads");
+      config.refuse(
+          "num_attention_heads",
+          fmt::format("{} heads of {} columns, of which {} turn", heads_, hidden_, rotated),
+          "heads have equally many columns, and pairs of them turn",
+          "correct hidden_size or the heads");
     }
   }
 
@@ -42,8 +44,9 @@ class GptNeox {
     Model model;
     model.name = "gpt_neox";
     model.sample = {tokens_, 0, vocabulary_};
-    model.axes = {
-        {ShardAxis::heads, heads_}, {ShardAxis::columns, feed_forward_}, {ShardAxis::vocabulary, vocabulary_}};
+    model.axes = {{ShardAxis::heads, heads_},
+                  {ShardAxis::columns, feed_forward_},
+                  {ShardAxis::vocabulary, vocabulary_}};
     LayerGraph g("embedding", "gpt_neox.", deviation_);
     g.output(g.embedding("embed_in", {vocabulary_, hidden_, tokens_}));
     model.layers.push_back(g.finish(compute_bytes_));
@@ -82,15 +85,17 @@ class GptNeox {
 
   ValueIndex feed_forward(LayerGraph& g, ValueIndex x) const {
     const ValueIndex up =
-        g.linear("mlp.dense_h_to_4h", x, {.out = feed_forward_, .columns = {ShardAxis::columns}, .bias = true});
+        g.linear("mlp.dense_h_to_4h", x,
+                 {.out = feed_forward_, .columns = {ShardAxis::columns}, .bias = true});
     return g.linear("mlp.dense_4h_to_h", g.activate(up, activation_),
                     {.out = hidden_, .rows = {ShardAxis::columns}, .bias = true});
   }
 
   Layer output() const {
     LayerGraph g("output", "", deviation_);
-    g.language_output(g.input({tokens_, hidden_}), {"gpt_neox.final_layer_norm", norm_, "embed_out", vocabulary_,
-                                                    tied_ ? "gpt_neox.embed_in.weight" : ""});
+    g.language_output(g.input({tokens_, hidden_}),
+                      {"gpt_neox.final_layer_norm", norm_, "embed_out", vocabulary_,
+                       tied_ ? "gpt_neox.embed_in.weight" : ""});
     return g.finish(compute_bytes_);
   }
 

@@ -9,14 +9,16 @@ namespace {
 double multiplier(const ConfigJson& config, const std::string& key) {
   const double value = config.number(key, 1.0);
   if (value > 0.0) return value;
-  config.refuse(key, fmt::format("is {}", value), "nothing would be left of what it multiplies or divides",
+  config.refuse(key, fmt::format("is {}", value),
+                "nothing would be left of what it multiplies or divides",
                 "correct it: it is above 0");
 }
 
 }  // namespace
 
-/// Granite team, "Granite 3.0 language models", 2024: Llama in which the embedding, the scores of attention, what each
-/// part gives and the logits are scaled (Yang et al., "Tensor programs V", 2022).
+/// Granite team, "Granite 3.0 language models", 2024: Llama in which the embedding, the scores of
+/// attention, what each part gives and the logits are scaled (Yang et al., "Tensor programs V",
+/// 2022).
 Model build_granite(const ConfigJson& config, const FamilyOptions& options) {
   LlamaShape shape = llama_shape("granite", config, options);
   BlockShape& block = shape.block;

@@ -16,11 +16,13 @@ ImageShape image_shape(const ConfigJson& config, std::int64_t job_side) {
   const std::int64_t side = config.size("image_size", job_side > 0 ? job_side : usual_side);
   if (says && job_side > 0 && side != job_side) {
     config.refuse("image_size", fmt::format("images of {0} x {0} pixels", side),
-                  fmt::format("[model] image_size = {} says something else", job_side), "leave [model] image_size out");
+                  fmt::format("[model] image_size = {} says something else", job_side),
+                  "leave [model] image_size out");
   }
   if (side > largest_image_side) {
     config.refuse("image_size", fmt::format("images of {0} x {0} pixels", side),
-                  fmt::format("at most {} a side can be read", largest_image_side), "correct image_size");
+                  fmt::format("at most {} a side can be read", largest_image_side),
+                  "correct image_size");
   }
   return {config.size("num_channels", 3, most_colours), side, side, 1};
 }
@@ -30,8 +32,8 @@ std::int64_t num_classes(const ConfigJson& config) {
   const std::int64_t labels = config.size("num_labels", usual);
   const std::int64_t classes = config.num_entries("id2label", labels);
   if (!config.has("num_labels") || labels == classes) return classes;
-  config.refuse("num_labels", fmt::format("is {}", labels), fmt::format("id2label names {} classes", classes),
-                "keep one of them");
+  config.refuse("num_labels", fmt::format("is {}", labels),
+                fmt::format("id2label names {} classes", classes), "keep one of them");
 }
 
 }  // namespace pptrain

@@ -2,8 +2,8 @@
 
 namespace pptrain {
 
-/// OLMo et al., "2 OLMo 2 Furious", 2025: Llama whose norms are behind the parts, with norms of all queries and of all
-/// keys together.
+/// OLMo et al., "2 OLMo 2 Furious", 2025: Llama whose norms are behind the parts, with norms of all
+/// queries and of all keys together.
 Model build_olmo2(const ConfigJson& config, const FamilyOptions& options) {
   LlamaShape shape = llama_shape("olmo2", config, options, {.epsilon = 1e-5});
   shape.block.norm_places = NormPlaces::behind;

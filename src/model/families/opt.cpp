@@ -11,8 +11,8 @@ namespace {
 /// The rows of OPT's table of places begin with two that no token takes.
 constexpr std::int64_t first_place = 2;
 
-/// Zhang et al., "OPT: Open Pre-trained Transformer Language Models", arXiv:2205.01068: GPT's blocks with ReLU,
-/// queries, keys and values by products of their own.
+/// Zhang et al., "OPT: Open Pre-trained Transformer Language Models", arXiv:2205.01068: GPT's
+/// blocks with ReLU, queries, keys and values by products of their own.
 class Opt {
  public:
   Opt(const ConfigJson& config, const FamilyOptions& options)
@@ -29,7 +29,8 @@ class Opt {
         tied_(config.boolean("tie_word_embeddings", true)),
         deviation_(config.number("init_std", 0.02)) {
     config.only("word_embed_proj_dim", hidden_, "embeddings are as wide as the blocks");
-    config.only("do_layer_norm_before", true, "norms come before attention and the feed-forward part");
+    config.only("do_layer_norm_before", true,
+                "norms come before attention and the feed-forward part");
     config.only("_remove_final_layer_norm", false, "the last block is followed by a norm");
     config.only("layer_norm_elementwise_affine", true, "norms have weights and biases");
     check_sizes(config);
@@ -39,11 +40,12 @@ class Opt {
     Model model;
     model.name = "opt";
     model.sample = {tokens_, 0, vocabulary_};
-    model.axes = {
-        {ShardAxis::heads, heads_}, {ShardAxis::columns, feed_forward_}, {ShardAxis::vocabulary, vocabulary_}};
+    model.axes = {{ShardAxis::heads, heads_},
+                  {ShardAxis::columns, feed_forward_},
+                  {ShardAxis::vocabulary, vocabulary_}};
     LayerGraph g("embedding", "model.decoder.", deviation_);
-    g.output(g.embedding("embed_tokens",
-                         {vocabulary_, hidden_, tokens_, "embed_positions", positions_ + first_place, first_place}));
+    g.output(g.embedding("embed_tokens", {vocabulary_, hidden_, tokens_, "embed_positions",
+                                          positions_ + first_place, first_place}));
     model.layers.push_back(g.finish(compute_bytes_));
     for (std::int64_t i = 0; i < layers_; ++i) model.layers.push_back(block(i));
     model.layers.push_back(output());
@@ -54,17 +56,20 @@ class Opt {
   void check_sizes(const ConfigJson& config) const {
     if (hidden_ % heads_ != 0) {
       config.refuse("num_attention_heads", fmt::format("{} heads of {} columns", heads_, hidden_),
-                    "each head needs an equal whole number of columns", "correct hidden_size or the heads");
+                    "each head needs an equal whole number of columns",
+                    "correct hidden_size or the heads");
     }
     if (tokens_ <= positions_) return;
-    config.refuse("max_position_embeddings",
-                  fmt::format("sequence_length = {} with max_position_embeddings = {}", tokens_, positions_),
-                  "each position has a row of its table of places",
-                  fmt::format("use [training] sequence_length <= {}", positions_));
+    config.refuse(
+        "max_position_embeddings",
+        fmt::format("sequence_length = {} with max_position_embeddings = {}", tokens_, positions_),
+        "each position has a row of its table of places",
+        fmt::format("use [training] sequence_length <= {}", positions_));
   }
 
   Layer block(std::int64_t i) const {
-    LayerGraph g(fmt::format("block.{}", i), fmt::format("model.decoder.layers.{}.", i), deviation_);
+    LayerGraph g(fmt::format("block.{}", i), fmt::format("model.decoder.layers.{}.", i),
+                 deviation_);
     ValueIndex x = g.input({tokens_, hidden_});
     x = g.add(x, attention(g, g.norm("self_attn_layer_norm", x, norm_)));
     x = g.add(x, feed_forward(g, g.norm("final_layer_norm", x, norm_)));
@@ -76,7 +81,8 @@ class Opt {
     const std::int64_t head_size = hidden_ / heads_;
     const AxisDivision heads = {ShardAxis::heads, 1, head_size};
     const auto product = [&](const std::string& name) {
-      return g.linear("self_attn." + name + "_proj", x, {.out = hidden_, .columns = heads, .bias = bias_});
+      return g.linear("self_attn." + name + "_proj", x,
+                      {.out = hidden_, .columns = heads, .bias = bias_});
     };
     const ValueIndex q = product("q"), k = product("k"), v = product("v");
     const double scale = 1.0 / std::sqrt(static_cast<double>(head_size));
@@ -86,14 +92,17 @@ class Opt {
 
   ValueIndex feed_forward(LayerGraph& g, ValueIndex x) const {
     const AxisDivision columns = {ShardAxis::columns};
-    const ValueIndex up = g.linear("fc1", x, {.out = feed_forward_, .columns = columns, .bias = bias_});
-    return g.linear("fc2", g.activate(up, activation_), {.out = hidden_, .rows = columns, .bias = bias_});
+    const ValueIndex up =
+        g.linear("fc1", x, {.out = feed_forward_, .columns = columns, .bias = bias_});
+    return g.linear("fc2", g.activate(up, activation_),
+                    {.out = hidden_, .rows = columns, .bias = bias_});
   }
 
   Layer output() const {
     LayerGraph g("output", "", deviation_);
-    g.language_output(g.input({tokens_, hidden_}), {"model.decoder.final_layer_norm", norm_, "lm_head", vocabulary_,
-                                                    tied_ ? "model.decoder.embed_tokens.weight" : ""});
+    g.language_output(g.input({tokens_, hidden_}),
+                      {"model.decoder.final_layer_norm", norm_, "lm_head", vocabulary_,
+                       tied_ ? "model.decoder.embed_tokens.weight" : ""});
     return g.finish(compute_bytes_);
   }
 
@@ -114,6 +123,8 @@ class Opt {
 
 }  // namespace
 
-Model build_opt(const ConfigJson& config, const FamilyOptions& options) { return Opt(config, options).build(); }
+Model build_opt(const ConfigJson& config, const FamilyOptions& options) {
+  return Opt(config, options).build();
+}
 
 }  // namespace pptrain

@@ -6,7 +6,8 @@ namespace {
 /// Layers from `max_window_layers` on see a window, where the configuration switches that on.
 std::vector<std::int64_t> qwen_windows(const ConfigJson& config, std::int64_t layers) {
   const std::int64_t first = config.integer("max_window_layers", 28);
-  return layer_windows(config, layers, qwen_window(config), [&](std::int64_t i) { return i >= first; });
+  return layer_windows(config, layers, qwen_window(config),
+                       [&](std::int64_t i) { return i >= first; });
 }
 
 }  // namespace

@@ -12,10 +12,11 @@ constexpr const char* shared_table = "shared.weight";
 constexpr std::int64_t fewest_buckets = 4;
 constexpr std::int64_t most_buckets = 65536;
 
-/// Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text transformer", 2020, and its
-/// version 1.1: an encoder whose positions all see each other, and a decoder that attends to what comes out of it.
-/// Norms are RMS and before each part, nothing has a bias, scores are not scaled, and what is added to them by distance
-/// is shared by all layers of a side.
+/// Raffel et al., "Exploring the limits of transfer learning with a unified text-to-text
+/// transformer", 2020, and its version 1.1: an encoder whose positions all see each other, and a
+/// decoder that attends to what comes out of it. Norms are RMS and before each part, nothing has a
+/// bias, scores are not scaled, and what is added to them by distance is shared by all layers of a
+/// side.
 class T5 {
  public:
   T5(const ConfigJson& config, const FamilyOptions& options)
@@ -44,8 +45,9 @@ class T5 {
     Model model;
     model.name = "t5";
     model.sample = {target_, 0, vocabulary_, 0, {}, {source_, first_token_, padding_}};
-    model.axes = {
-        {ShardAxis::heads, heads_}, {ShardAxis::columns, feed_forward_}, {ShardAxis::vocabulary, vocabulary_}};
+    model.axes = {{ShardAxis::heads, heads_},
+                  {ShardAxis::columns, feed_forward_},
+                  {ShardAxis::vocabulary, vocabulary_}};
     model.layers.push_back(source_embedding());
     for (std::int64_t i = 0; i < encoder_layers_; ++i) model.layers.push_back(encoder_layer(i));
     model.layers.push_back(target_embedding());
@@ -55,8 +57,8 @@ class T5 {
   }
 
  private:
-  /// Transformers 5 writes `scale_decoder_outputs` and says of every model that it is tied; before it models of version
-  /// 1.1 said that they are not.
+  /// Transformers 5 writes `scale_decoder_outputs` and says of every model that it is tied; before
+  /// it models of version 1.1 said that they are not.
   static bool is_tied(const ConfigJson& config) {
     const bool tied = config.boolean("tie_word_embeddings", true);
     return config.boolean("scale_decoder_outputs", tied);
@@ -66,7 +68,9 @@ class T5 {
   void read_feed_forward(const ConfigJson& config) {
     const std::string text = config.text("feed_forward_proj", "relu"), prefix = "gated-";
     gated_ = text.starts_with(prefix);
-    const std::string name = text == "gated-gelu" ? "gelu_new" : gated_ ? text.substr(prefix.size()) : text;
+    const std::string name = text == "gated-gelu" ? "gelu_new"
+                             : gated_             ? text.substr(prefix.size())
+                                                  : text;
     activation_ = activation_named(config, "feed_forward_proj", name);
     const char* follows = "it follows from feed_forward_proj";
     config.only("dense_act_fn", name, follows);
@@ -76,15 +80,19 @@ class T5 {
   void check(const ConfigJson& config) const {
     config.only("is_encoder_decoder", true, "there are an encoder and a decoder");
     config.only("is_decoder", false, "there are an encoder and a decoder");
-    for (const auto& [key, token] : {std::pair{"decoder_start_token_id", first_token_}, {"pad_token_id", padding_}}) {
+    for (const auto& [key, token] :
+         {std::pair{"decoder_start_token_id", first_token_}, {"pad_token_id", padding_}}) {
       if (0 <= token && token < vocabulary_) continue;
       config.refuse(key, fmt::format("{} = {} is no token", key, token),
-                    fmt::format("the vocabulary admits 0 to {}", vocabulary_ - 1), "correct it, or vocab_size");
+                    fmt::format("the vocabulary admits 0 to {}", vocabulary_ - 1),
+                    "correct it, or vocab_size");
     }
     if (buckets_ < fewest_buckets || buckets_ % 2 != 0) {
       config.refuse(
           "relative_attention_num_buckets", fmt::format("{} buckets of distances", buckets_),
-          fmt::format("half of them are for either side, so that their number is even and at least {}", fewest_buckets),
+          fmt::format(
+              "half of them are for either side, so that their number is even and at least {}",
+              fewest_buckets),
           "correct relative_attention_num_buckets");
     }
     if (largest_distance_ > buckets_ / 2) return;
@@ -96,7 +104,9 @@ class T5 {
 
   Port source_port() const { return {source_, hidden_, "source"}; }
   Port stream_port() const { return {target_, hidden_}; }
-  double deviation(std::int64_t columns) const { return factor_ / std::sqrt(static_cast<double>(columns)); }
+  double deviation(std::int64_t columns) const {
+    return factor_ / std::sqrt(static_cast<double>(columns));
+  }
 
   ValueIndex embedding(LayerGraph& g, std::int64_t rows, bool decoder) const {
     LayerGraph::EmbeddingShape shape;
@@ -129,7 +139,8 @@ class T5 {
   /// What the decoder reads: the encoder's output, normalised, and its own tokens.
   Layer target_embedding() const {
     LayerGraph g("decoder.embedding", "", factor_);
-    const ValueIndex source = g.norm("encoder.final_layer_norm", g.input({source_, hidden_}), norm_, Element::fp32);
+    const ValueIndex source =
+        g.norm("encoder.final_layer_norm", g.input({source_, hidden_}), norm_, Element::fp32);
     g.outputs({{"source", source}, {"stream", embedding(g, target_, true)}});
     return g.finish(compute_bytes_);
   }
@@ -145,7 +156,8 @@ class T5 {
     x = g.add(x, attention(g, "0.SelfAttention", normal, normal, before, bias_of("decoder")));
     op::SelfAttention across = attention_shape();
     across.causal = false;
-    x = g.add(x, attention(g, "1.EncDecAttention", g.norm("1.layer_norm", x, norm_), ports[0], across));
+    x = g.add(
+        x, attention(g, "1.EncDecAttention", g.norm("1.layer_norm", x, norm_), ports[0], across));
     x = g.add(x, feed_forward(g, "2.", x));
     if (i + 1 == decoder_layers_) {
       g.output(x);
@@ -158,18 +170,20 @@ class T5 {
   /// A tied table has rows as long as an embedding's, for which the output is scaled.
   Layer output() const {
     LayerGraph g("output", "", deviation(hidden_));
-    g.language_output(g.input(stream_port()), {.norm = "decoder.final_layer_norm",
-                                               .form = norm_,
-                                               .head = "lm_head",
-                                               .vocabulary = vocabulary_,
-                                               .tied_to = tied_ ? shared_table : "",
-                                               .scale = tied_ ? 1.0 / std::sqrt(static_cast<double>(hidden_)) : 1.0,
-                                               .deviation = tied_ ? factor_ : 0.0});
+    g.language_output(g.input(stream_port()),
+                      {.norm = "decoder.final_layer_norm",
+                       .form = norm_,
+                       .head = "lm_head",
+                       .vocabulary = vocabulary_,
+                       .tied_to = tied_ ? shared_table : "",
+                       .scale = tied_ ? 1.0 / std::sqrt(static_cast<double>(hidden_)) : 1.0,
+                       .deviation = tied_ ? factor_ : 0.0});
     return g.finish(compute_bytes_);
   }
 
   LayerGraph part(const std::string& side, std::int64_t i) const {
-    return {fmt::format("{}.{}", side, i), fmt::format("{}.block.{}.layer.", side, i), deviation(hidden_)};
+    return {fmt::format("{}.{}", side, i), fmt::format("{}.block.{}.layer.", side, i),
+            deviation(hidden_)};
   }
   static std::string bias_of(const std::string& side) {
     return side + ".block.0.layer.0.SelfAttention.relative_attention_bias.weight";
@@ -227,6 +241,8 @@ class T5 {
 
 }  // namespace
 
-Model build_t5(const ConfigJson& config, const FamilyOptions& options) { return T5(config, options).build(); }
+Model build_t5(const ConfigJson& config, const FamilyOptions& options) {
+  return T5(config, options).build();
+}
 
 }  // namespace pptrain

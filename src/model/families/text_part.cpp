@@ -11,21 +11,23 @@
 namespace pptrain {
 namespace {
 
-/// Keys that the classes of text types and of their families take differently where they are left out.
-constexpr const char* needed_keys[] = {"hidden_size",         "intermediate_size",   "num_hidden_layers",
-                                       "num_attention_heads", "num_key_value_heads", "rms_norm_eps",
-                                       "vocab_size"};
+/// Keys that the classes of text types and of their families take differently where they are left
+/// out.
+constexpr const char* needed_keys[] = {
+    "hidden_size",         "intermediate_size", "num_hidden_layers", "num_attention_heads",
+    "num_key_value_heads", "rms_norm_eps",      "vocab_size"};
 
 bool is_text_type(const std::string& type) { return family_of_text(type) != type; }
 
-/// Refuses a text type whose keys do not say all that its class and the family's would fill in differently.
+/// Refuses a text type whose keys do not say all that its class and the family's would fill in
+/// differently.
 void check_keys(const ConfigJson& text) {
   const auto refuse = [&](const std::string& key) {
     const std::string type = text.text("model_type");
-    text.refuse(
-        key, "is left out",
-        fmt::format("a {} is read as a {}, and their classes take different values for it", type, family_of_text(type)),
-        "add it");
+    text.refuse(key, "is left out",
+                fmt::format("a {} is read as a {}, and their classes take different values for it",
+                            type, family_of_text(type)),
+                "add it");
   };
   for (const char* key : needed_keys) {
     if (!text.has(key)) refuse(key);
@@ -54,8 +56,9 @@ std::string family_of_text(const std::string& type) {
 }
 
 const std::vector<std::string>& keys_beside_text() {
-  static const std::vector<std::string> keys = {"image_token_id",  "video_token_id",        "vision_config",
-                                                "vision_token_id", "vision_start_token_id", "vision_end_token_id"};
+  static const std::vector<std::string> keys = {"image_token_id",        "video_token_id",
+                                                "vision_config",         "vision_token_id",
+                                                "vision_start_token_id", "vision_end_token_id"};
   return keys;
 }
 
@@ -73,7 +76,8 @@ ConfigJson text_part(const ConfigJson& config) {
   return text;
 }
 
-nlohmann::ordered_json text_description(const nlohmann::ordered_json& whole, const std::string& family) {
+nlohmann::ordered_json text_description(const nlohmann::ordered_json& whole,
+                                        const std::string& family) {
   if (whole.value("model_type", "") == family) return whole;
   nlohmann::ordered_json text = whole.contains("text_config") ? whole.at("text_config") : whole;
   if (text.value("model_type", "") == family) return text;
@@ -81,7 +85,8 @@ nlohmann::ordered_json text_description(const nlohmann::ordered_json& whole, con
   text.erase("architectures");
   for (const std::string& key : keys_beside_text()) text.erase(key);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (text.contains(key) && text[key].is_object() && !keep_turns_of_texts(text[key])) text.erase(key);
+    if (text.contains(key) && text[key].is_object() && !keep_turns_of_texts(text[key]))
+      text.erase(key);
   }
   return text;
 }

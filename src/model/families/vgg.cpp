@@ -10,9 +10,10 @@
 namespace pptrain {
 namespace {
 
-/// Simonyan and Zisserman, "Very deep convolutional networks", 2015, with the names of torchvision: 3 x 3 convolutions
-/// with ReLU and 2 x 2 pooling, then dense layers of which the odd ones are divided by columns and the even ones by
-/// rows. Without dropout, and without the average over a last map that is larger than the dense layers want.
+/// Simonyan and Zisserman, "Very deep convolutional networks", 2015, with the names of torchvision:
+/// 3 x 3 convolutions with ReLU and 2 x 2 pooling, then dense layers of which the odd ones are
+/// divided by columns and the even ones by rows. Without dropout, and without the average over a
+/// last map that is larger than the dense layers want.
 class Vgg {
  public:
   Vgg(const ConfigJson& config, const FamilyOptions& options)
@@ -25,8 +26,11 @@ class Vgg {
     if (steps_.empty() || steps_.front() == "M") refuse_step("it begins with no convolution");
     const std::vector<std::int64_t> widths = config.integers("hidden");
     if (static_cast<std::int64_t>(std::max(steps_.size(), widths.size())) > most_layers) {
-      config.refuse("cfg", fmt::format("{} convolutions and poolings, {} dense layers", steps_.size(), widths.size()),
-                    fmt::format("at most {} of each are taken", most_layers), "correct cfg or hidden");
+      config.refuse("cfg",
+                    fmt::format("{} convolutions and poolings, {} dense layers", steps_.size(),
+                                widths.size()),
+                    fmt::format("at most {} of each are taken", most_layers),
+                    "correct cfg or hidden");
     }
     for (const std::int64_t width : widths) {
       if (width < 1 || width > most_columns) {
@@ -36,8 +40,8 @@ class Vgg {
       dense_.push_back({dense_name(dense_.size()), width, Activation::relu});
     }
     if (dense_.empty()) {
-      config.refuse("hidden", "there are no dense layers", "the first of them reads the feature map",
-                    "name their widths");
+      config.refuse("hidden", "there are no dense layers",
+                    "the first of them reads the feature map", "name their widths");
     }
   }
 
@@ -52,8 +56,8 @@ class Vgg {
       const Port in = i == 0 ? map_.port() : Port{1, dense_[i - 1].columns};
       model.layers.push_back(dense_pair(dense_, i, in, dense_units(dense_), compute_bytes_));
     }
-    model.layers.push_back(
-        class_output(dense_name(dense_.size()), {1, dense_.back().columns}, classes_, ShardAxis::none, compute_bytes_));
+    model.layers.push_back(class_output(dense_name(dense_.size()), {1, dense_.back().columns},
+                                        classes_, ShardAxis::none, compute_bytes_));
     return model;
   }
 
@@ -61,13 +65,16 @@ class Vgg {
   static constexpr std::int64_t most_flattened = std::int64_t{1} << 31;
 
   [[noreturn]] void refuse_step(const std::string& reason) const {
-    config_.refuse("cfg", "this is no list of channels and of \"M\" for pooling", reason, "correct cfg");
+    config_.refuse("cfg", "this is no list of channels and of \"M\" for pooling", reason,
+                   "correct cfg");
   }
 
   [[noreturn]] void refuse_pooling() const {
-    config_.refuse("cfg", fmt::format("the pooling features.{} has nothing left of the image to work on", index_),
-                   fmt::format("a feature map of {0} x {0} pixels comes to it, and it needs 2 x 2", map_.side),
-                   "use larger images, or a network with fewer steps down");
+    config_.refuse(
+        "cfg",
+        fmt::format("the pooling features.{} has nothing left of the image to work on", index_),
+        fmt::format("a feature map of {0} x {0} pixels comes to it, and it needs 2 x 2", map_.side),
+        "use larger images, or a network with fewer steps down");
   }
 
   /// The first dense layer has a row of weights for every number of the last map.
@@ -75,8 +82,10 @@ class Vgg {
     const std::int64_t numbers = map_.side * map_.side * map_.channels;
     if (numbers <= most_flattened) return;
     config_.refuse("cfg",
-                   fmt::format("{0} x {0} pixels of {1} channels come to the dense layers", map_.side, map_.channels),
-                   fmt::format("at most {} numbers are taken", most_flattened), "use smaller images or more poolings");
+                   fmt::format("{0} x {0} pixels of {1} channels come to the dense layers",
+                               map_.side, map_.channels),
+                   fmt::format("at most {} numbers are taken", most_flattened),
+                   "use smaller images or more poolings");
   }
 
   std::int64_t channels_of(const std::string& step) const {
@@ -91,10 +100,12 @@ class Vgg {
   Layer features(std::size_t& step) {
     const std::string name = fmt::format("features.{}", index_);
     LayerGraph g(name, "");
-    ValueIndex x = step == 0 ? g.features(image_.channels, map_.side * map_.side) : g.input(map_.port());
+    ValueIndex x =
+        step == 0 ? g.features(image_.channels, map_.side * map_.side) : g.input(map_.port());
     const std::int64_t channels = channels_of(steps_[step++]);
-    x = g.activate(g.convolution(name, x, {.window = map_.window(3, 1, 1), .out = channels, .bias = true}),
-                   Activation::relu);
+    x = g.activate(
+        g.convolution(name, x, {.window = map_.window(3, 1, 1), .out = channels, .bias = true}),
+        Activation::relu);
     map_.channels = channels;
     index_ += 2;
     for (; step < steps_.size() && steps_[step] == "M"; ++step, ++index_) {
@@ -121,6 +132,8 @@ class Vgg {
 
 }  // namespace
 
-Model build_vgg(const ConfigJson& config, const FamilyOptions& options) { return Vgg(config, options).build(); }
+Model build_vgg(const ConfigJson& config, const FamilyOptions& options) {
+  return Vgg(config, options).build();
+}
 
 }  // namespace pptrain

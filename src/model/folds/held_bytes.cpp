@@ -82,11 +82,14 @@ class MemberLayer {
   MemberLayer(const OperatorList& list, double compute_bytes, int degree)
       : list_(list), compute_bytes_(compute_bytes), degree_(degree) {
     for (const Operator& op : list.operators) {
-      for (const ValueIndex v : needs_of(op, list, Recompute::none).backward_weight) read_by_weight_.push_back(of(v));
+      for (const ValueIndex v : needs_of(op, list, Recompute::none).backward_weight)
+        read_by_weight_.push_back(of(v));
     }
   }
 
-  double stored(Recompute recompute) const { return kept_bytes(list_, recompute, compute_bytes_, degree_); }
+  double stored(Recompute recompute) const {
+    return kept_bytes(list_, recompute, compute_bytes_, degree_);
+  }
 
   /// The most that F has at once beside its result, which the next layer counts, beyond `stored`.
   double forward_workspace(double stored) const {
@@ -122,10 +125,12 @@ class MemberLayer {
       }
       if (op.as<op::SelfAttention>() != nullptr) buffers.drop(statistics(op));
       for (const ValueIndex read : needs.backward_input) drop_read(of(read), i, there, buffers);
-      const bool is_done = op.output && !op.in_place() && !weight_reads_gradient(op) && list_.input != *op.output;
+      const bool is_done =
+          op.output && !op.in_place() && !weight_reads_gradient(op) && list_.input != *op.output;
       if (is_done) gradients.drop(*op.output);
     }
-    const double result = list_.input && gradients.has(*list_.input) ? gradient_bytes(*list_.input) : 0.0;
+    const double result =
+        list_.input && gradients.has(*list_.input) ? gradient_bytes(*list_.input) : 0.0;
     bytes.deferred = buffers.held() - result;
     bytes.workspace = std::max(bytes.forward_workspace, buffers.most() - stored);
   }
@@ -146,14 +151,20 @@ class MemberLayer {
     const bool wide = is_added_up || value.element == Element::fp32;
     return size(v) * (wide ? 4.0 : compute_bytes_);
   }
-  double statistics(const Operator& op) const { return statistics_bytes(op, list_, Recompute::none, degree_); }
-  /// A product whose result has an fp32 gradient multiplies a copy of it in its own type, in B and in W.
+  double statistics(const Operator& op) const {
+    return statistics_bytes(op, list_, Recompute::none, degree_);
+  }
+  /// A product whose result has an fp32 gradient multiplies a copy of it in its own type, in B and
+  /// in W.
   double narrow_copy(const Operator& op) const {
     const auto* linear = op.as<op::Linear>();
     if (linear == nullptr || linear->full || !op.output || compute_bytes_ == 4.0) return 0.0;
-    return gradient_bytes(*op.output) > size(*op.output) * compute_bytes_ ? size(*op.output) * compute_bytes_ : 0.0;
+    return gradient_bytes(*op.output) > size(*op.output) * compute_bytes_
+               ? size(*op.output) * compute_bytes_
+               : 0.0;
   }
-  /// The input of GELU right in front of operator `i`, a product that alone reads it: one kernel passes both.
+  /// The input of GELU right in front of operator `i`, a product that alone reads it: one kernel
+  /// passes both.
   std::optional<ValueIndex> gelu_before(std::size_t i) const {
     if (i == 0 || list_.operators[i].as<op::Linear>() == nullptr) return std::nullopt;
     const Operator& before = list_.operators[i - 1];
@@ -167,7 +178,8 @@ class MemberLayer {
     const bool renames = op.as<op::Enter>() != nullptr || op.as<op::Take>() != nullptr;
     return !op.in_place() && !renames && op.as<op::Addition>() == nullptr;
   }
-  /// The last operator that reads or writes a value or what lies in its memory; nothing where none does.
+  /// The last operator that reads or writes a value or what lies in its memory; nothing where none
+  /// does.
   std::optional<std::size_t> last_use(ValueIndex v) const {
     std::optional<std::size_t> last;
     if (of(v) != v) return last;
@@ -176,8 +188,8 @@ class MemberLayer {
       // A product that a sum takes the place of goes on as the sum.
       const bool taken = op.as<op::Addition>() != nullptr && op.inputs.back() == v;
       if (taken) return std::nullopt;
-      const bool reads =
-          std::any_of(op.inputs.begin(), op.inputs.end(), [&](ValueIndex read) { return of(read) == v; });
+      const bool reads = std::any_of(op.inputs.begin(), op.inputs.end(),
+                                     [&](ValueIndex read) { return of(read) == v; });
       if (reads || op.output == v) last = i;
     }
     return last;
@@ -187,8 +199,8 @@ class MemberLayer {
     there[v] = true;
     buffers.add(value_bytes(v));
   }
-  /// B of an operator gives the gradient of an input: that of its result, or a new one. A gradient that is there
-  /// already becomes the sum, in new memory where others read it.
+  /// B of an operator gives the gradient of an input: that of its result, or a new one. A gradient
+  /// that is there already becomes the sum, in new memory where others read it.
   void give_gradient(const Operator& op, ValueIndex v, Gradients& gradients) const {
     if (are_samples(list_, v) || (op.in_place() && v == *op.output)) return;
     if (passes_gradient(op) && op.output && gradients.has(*op.output)) {

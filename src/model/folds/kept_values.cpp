@@ -6,7 +6,9 @@ namespace pptrain {
 namespace {
 
 /// Rows of a norm's statistics: one for every `width` columns.
-std::int64_t norm_rows(const op::Norm& norm, const Value& x) { return x.rows * (x.columns / norm.width); }
+std::int64_t norm_rows(const op::Norm& norm, const Value& x) {
+  return x.rows * (x.columns / norm.width);
+}
 
 /// Whether a value is the factor of a product, which needs it for the gradient of its weight.
 bool is_multiplied(const OperatorList& list, ValueIndex v) {
@@ -15,20 +17,22 @@ bool is_multiplied(const OperatorList& list, ValueIndex v) {
   });
 }
 
-/// Whether a value is multiplied to the logits of the loss: their backward pass comes right behind the forward one, so
-/// that keeping it costs less than making it again.
+/// Whether a value is multiplied to the logits of the loss: their backward pass comes right behind
+/// the forward one, so that keeping it costs less than making it again.
 bool becomes_logits(const OperatorList& list, ValueIndex v) {
   for (const Operator& loss : list.operators) {
     if (loss.as<op::Loss>() == nullptr) continue;
     for (const Operator& product : list.operators) {
-      const bool is_product = product.as<op::Linear>() != nullptr && product.output == loss.inputs.front();
+      const bool is_product =
+          product.as<op::Linear>() != nullptr && product.output == loss.inputs.front();
       if (is_product && product.inputs.front() == v) return true;
     }
   }
   return false;
 }
 
-/// Whether a value's rows are dispatched: B makes these again from it, sooner than a norm would make the value again.
+/// Whether a value's rows are dispatched: B makes these again from it, sooner than a norm would
+/// make the value again.
 bool is_dispatched(const OperatorList& list, ValueIndex v) {
   return std::any_of(list.operators.begin(), list.operators.end(), [&](const Operator& op) {
     return op.as<op::Dispatch>() != nullptr && holder_of(list, op.inputs.front()) == v;
@@ -49,7 +53,10 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
       overloaded{
           [&](const op::Norm& norm) {
             const std::int64_t each = norm.form.kind == NormKind::layer ? 2 : 1;
-            return Needs{{op.inputs.front()}, {}, is_made_again(list, *op.output), each * norm_rows(norm, input())};
+            return Needs{{op.inputs.front()},
+                         {},
+                         is_made_again(list, *op.output),
+                         each * norm_rows(norm, input())};
           },
           [&](const op::Linear&) {
             return Needs{{}, {op.inputs.front()}};
@@ -113,7 +120,8 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
           // Pooling by the largest keeps a number for each window: which of its pixels that was.
           [&](const op::Pool& pool) {
             const Value& result = list.values[*op.output];
-            return Needs{{}, {}, false, pool.kind == PoolKind::max ? result.rows * result.columns : 0};
+            return Needs{
+                {}, {}, false, pool.kind == PoolKind::max ? result.rows * result.columns : 0};
           },
           nothing},
       op.kind);
@@ -121,7 +129,8 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
 
 ValueIndex holder_of(const OperatorList& list, ValueIndex v) {
   for (const Operator& op : list.operators) {
-    const bool renames = op.as<op::Take>() != nullptr || (op.as<op::Enter>() != nullptr && !op.in_place());
+    const bool renames =
+        op.as<op::Take>() != nullptr || (op.as<op::Enter>() != nullptr && !op.in_place());
     if (op.output == v && renames) return holder_of(list, op.inputs.front());
   }
   return v;
@@ -129,8 +138,9 @@ ValueIndex holder_of(const OperatorList& list, ValueIndex v) {
 
 bool are_samples(const OperatorList& list, ValueIndex v) {
   const ValueIndex holder = holder_of(list, v);
-  return std::any_of(list.operators.begin(), list.operators.end(),
-                     [&](const Operator& op) { return op.as<op::Features>() != nullptr && op.output == holder; });
+  return std::any_of(list.operators.begin(), list.operators.end(), [&](const Operator& op) {
+    return op.as<op::Features>() != nullptr && op.output == holder;
+  });
 }
 
 std::vector<bool> kept_values(const OperatorList& list, Recompute recompute) {
@@ -172,10 +182,12 @@ double member_part(const Value& value, int degree) {
   const AxisDivision& divided = value.divided;
   const double part = 1.0 / degree;
   if (divided.sharing == 1) return part;
-  return std::max(part, static_cast<double>(divided.groups * divided.unit) / static_cast<double>(value.columns));
+  return std::max(part, static_cast<double>(divided.groups * divided.unit) /
+                            static_cast<double>(value.columns));
 }
 
-double statistics_bytes(const Operator& op, const OperatorList& list, Recompute recompute, int degree) {
+double statistics_bytes(const Operator& op, const OperatorList& list, Recompute recompute,
+                        int degree) {
   const bool of_heads = op.as<op::SelfAttention>() != nullptr;
   const double part = of_heads ? member_part(list.values[op.inputs.front()], degree) : 1.0;
   return 4.0 * part * static_cast<double>(needs_of(op, list, recompute).statistics);
@@ -186,7 +198,8 @@ double kept_bytes(const OperatorList& list, Recompute recompute, double compute_
   double bytes = 0.0;
   for (std::size_t v = 0; v < kept.size(); ++v) {
     const Value& value = list.values[v];
-    const double each = (value.element == Element::fp32 ? 4.0 : compute_bytes) * member_part(value, degree);
+    const double each =
+        (value.element == Element::fp32 ? 4.0 : compute_bytes) * member_part(value, degree);
     if (kept[v]) bytes += each * static_cast<double>(value.rows * value.columns);
   }
   for (const Operator& op : list.operators) bytes += statistics_bytes(op, list, recompute, degree);

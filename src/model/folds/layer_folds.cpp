@@ -20,13 +20,14 @@ double allreduce_bytes(const OperatorList& list) {
   return sum / 2.0;
 }
 
-/// Bytes of rows that are sent to experts and come back, the mean of F and B: what goes one way forward goes the other
-/// way backward, as gradients in fp32.
+/// Bytes of rows that are sent to experts and come back, the mean of F and B: what goes one way
+/// forward goes the other way backward, as gradients in fp32.
 double exchanged_bytes(const OperatorList& list, double compute_bytes) {
   double sum = 0.0;
   for (const Operator& op : list.operators) {
     const bool returns = op.as<op::ReturnRows>() != nullptr;
-    if (!returns && op.as<op::SendRows>() == nullptr && op.as<op::SendChoices>() == nullptr) continue;
+    if (!returns && op.as<op::SendRows>() == nullptr && op.as<op::SendChoices>() == nullptr)
+      continue;
     const Value& value = list.values[returns ? op.inputs.front() : *op.output];
     const double forward = value.element == Element::fp32 ? 4.0 : compute_bytes;
     sum += (forward + 4.0) / 2.0 * static_cast<double>(value.rows * value.columns);
@@ -37,9 +38,12 @@ double exchanged_bytes(const OperatorList& list, double compute_bytes) {
 /// Adds the work of one operator.
 class Worker {
  public:
-  Worker(WorkBuilder& builder, const Layer& layer, const Operator& op) : builder_(builder), layer_(layer), op_(op) {}
+  Worker(WorkBuilder& builder, const Layer& layer, const Operator& op)
+      : builder_(builder), layer_(layer), op_(op) {}
 
-  void operator()(const op::Embedding&) const { builder_.embedding(rows(*op_.output), columns(*op_.output)); }
+  void operator()(const op::Embedding&) const {
+    builder_.embedding(rows(*op_.output), columns(*op_.output));
+  }
   void operator()(const op::Scaling&) const { elementwise(input(), 2.0, 2.0); }
   void operator()(const op::Norm&) const { elementwise(input(), 2.0, 3.0); }
   void operator()(const op::Linear& linear) const {
@@ -56,10 +60,12 @@ class Worker {
   }
   void operator()(const op::Activate&) const { elementwise(input(), 4.0, 6.0, 2); }
   void operator()(const op::Gate&) const { elementwise(input(), 3.0, 6.0); }
-  // This counts what frameworks do around it; it is fitted with the efficiencies of src/profile/analytic.cpp.
+  // This counts what frameworks do around it; it is fitted with the efficiencies of
+  // src/profile/analytic.cpp.
   void operator()(const op::Addition&) const {
     elementwise(input(), 5.0, 7.0, 3);
-    builder_.backward_weight({0.0, builder_.element_bytes() * 2.0 * elements(input()), 0.0, 0.0, 1, Share::whole});
+    builder_.backward_weight(
+        {0.0, builder_.element_bytes() * 2.0 * elements(input()), 0.0, 0.0, 1, Share::whole});
   }
   void operator()(const op::Loss&) const { builder_.loss(rows(input()), columns(input())); }
   void operator()(const op::ClassToken&) const { elementwise(input(), 3.0, 3.0, 2); }
@@ -98,8 +104,8 @@ class Worker {
     const double weights = static_cast<double>(layer_.parameters[op_.parameters.front()].size());
     const double pixels = static_cast<double>(c.window.out_pixels());
     const double channels = columns(*op_.output) * rows(*op_.output) / pixels;
-    builder_.product({2.0 * pixels * weights, elements(input()), elements(*op_.output), weights, c.division, 1, pixels,
-                      weights / channels, channels});
+    builder_.product({2.0 * pixels * weights, elements(input()), elements(*op_.output), weights,
+                      c.division, 1, pixels, weights / channels, channels});
     if (are_samples(list(), input())) builder_.without_input_gradient();
   }
   // Statistics, then the normalisation; backward two sums, then the gradient.
@@ -113,7 +119,8 @@ class Worker {
   // The gradient of the places is a sum over the samples, and goes on as it is.
   void operator()(const op::Places&) const {
     builder_.elementwise({3.0 * elements(input()), 0.0, 1, 0, Share::whole});
-    builder_.backward_weight({0.0, builder_.element_bytes() * elements(input()), 0.0, 0.0, 1, Share::whole});
+    builder_.backward_weight(
+        {0.0, builder_.element_bytes() * elements(input()), 0.0, 0.0, 1, Share::whole});
   }
   void operator()(const op::Enlarge&) const {
     const double both = elements(input()) + elements(*op_.output);
@@ -131,7 +138,8 @@ class Worker {
   /// Numbers read and written for each element of a value.
   void elementwise(ValueIndex v, double forward, double backward, int launches = 1) const {
     const Share share = list().values[v].is_whole() ? Share::whole : Share::divided;
-    builder_.elementwise({forward * elements(v), backward * elements(v), launches, launches, share});
+    builder_.elementwise(
+        {forward * elements(v), backward * elements(v), launches, launches, share});
   }
 
   WorkBuilder& builder_;
@@ -143,7 +151,8 @@ class Worker {
 
 Work work_of(const Layer& layer, double compute_bytes) {
   WorkBuilder builder(compute_bytes);
-  for (const Operator& op : layer.operators.operators) std::visit(Worker(builder, layer, op), op.kind);
+  for (const Operator& op : layer.operators.operators)
+    std::visit(Worker(builder, layer, op), op.kind);
   return builder.take();
 }
 

@@ -19,20 +19,25 @@ std::vector<bool> read_backward(const OperatorList& list) {
   return read;
 }
 
-/// Bytes of the scores of an attention: probabilities, and with dropout these once more and the mask, a byte each
-/// (Korthikanti et al., "Reducing activation recomputation in large transformer models", 2022, section 4).
+/// Bytes of the scores of an attention: probabilities, and with dropout these once more and the
+/// mask, a byte each (Korthikanti et al., "Reducing activation recomputation in large transformer
+/// models", 2022, section 4).
 double score_bytes(const op::SelfAttention& attention, const Value& queries, const Value& keys,
                    const PlainKernels& kernels) {
-  const double span = attention.span > 0 ? static_cast<double>(attention.span) : static_cast<double>(keys.rows);
-  const double scores = static_cast<double>(attention.heads) * static_cast<double>(queries.rows) * span;
-  return (kernels.element_bytes + (kernels.drops_scores ? kernels.element_bytes + 1.0 : 0.0)) * scores;
+  const double span =
+      attention.span > 0 ? static_cast<double>(attention.span) : static_cast<double>(keys.rows);
+  const double scores =
+      static_cast<double>(attention.heads) * static_cast<double>(queries.rows) * span;
+  return (kernels.element_bytes + (kernels.drops_scores ? kernels.element_bytes + 1.0 : 0.0)) *
+         scores;
 }
 
 /// Whether a value is an input of a product that members of a group divide by columns.
 bool is_gathered(const OperatorList& list, ValueIndex v) {
   return std::any_of(list.operators.begin(), list.operators.end(), [&](const Operator& op) {
     const auto* linear = op.as<op::Linear>();
-    return linear != nullptr && linear->division == WeightDivision::columns && holder_of(list, op.inputs.front()) == v;
+    return linear != nullptr && linear->division == WeightDivision::columns &&
+           holder_of(list, op.inputs.front()) == v;
   });
 }
 
@@ -50,7 +55,8 @@ void make_others_again(const OperatorList& list, double element_bytes, PlainByte
   for (const Operator& op : list.operators) {
     const bool is_product = op.as<op::Linear>() != nullptr;
     if (is_product) ++products;
-    if ((is_product && keeps_product(products)) || op.as<op::SelfAttention>() != nullptr) keep(*op.output);
+    if ((is_product && keeps_product(products)) || op.as<op::SelfAttention>() != nullptr)
+      keep(*op.output);
   }
   bytes.whole_again = std::max(0.0, bytes.whole_again);
   bytes.divided_again = std::max(0.0, bytes.divided_again);
@@ -70,7 +76,8 @@ PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
     const Value& value = list.values[v];
     const double own = kernels.element_bytes * static_cast<double>(value.rows * value.columns);
     if (read[v]) (value.is_whole() ? bytes.whole : bytes.divided) += own;
-    if (read[v] && value.is_whole() && is_gathered(list, static_cast<ValueIndex>(v))) bytes.gathered += own;
+    if (read[v] && value.is_whole() && is_gathered(list, static_cast<ValueIndex>(v)))
+      bytes.gathered += own;
     if (!value.is_whole()) bytes.moment = std::max(bytes.moment, 2.0 * own);
   }
   for (const Operator& op : list.operators) {
@@ -80,14 +87,15 @@ PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels) {
     }
     if (op.as<op::Dropout>() != nullptr) {  // its mask has a byte for each number
       const Value& dropped = list.values[op.inputs.front()];
-      (dropped.is_whole() ? bytes.whole : bytes.divided) += static_cast<double>(dropped.rows * dropped.columns);
+      (dropped.is_whole() ? bytes.whole : bytes.divided) +=
+          static_cast<double>(dropped.rows * dropped.columns);
     }
     if (kernels.keeps_gates && op.as<op::Gate>() != nullptr) bytes.divided += bytes_of(op);
     const auto* attention = op.as<op::SelfAttention>();
     if (attention != nullptr && kernels.copies_attention) bytes.divided += bytes_of(op);
     if (attention == nullptr || !kernels.stores_scores) continue;
-    const double scores =
-        score_bytes(*attention, list.values[op.inputs.front()], list.values[op.inputs.back()], kernels);
+    const double scores = score_bytes(*attention, list.values[op.inputs.front()],
+                                      list.values[op.inputs.back()], kernels);
     bytes.divided += scores;
     bytes.divided_again += scores;
   }

@@ -16,11 +16,13 @@ std::string numbers(const std::vector<T>& values) {
 }
 
 std::string text(const AxisDivision& division) {
-  return fmt::format("{}/{}/{}/{}", to_string(division.axis), division.groups, division.unit, division.sharing);
+  return fmt::format("{}/{}/{}/{}", to_string(division.axis), division.groups, division.unit,
+                     division.sharing);
 }
 
 std::string text(const Value& value) {
-  return fmt::format("{}x{}:{}:{}", value.rows, value.columns, static_cast<int>(value.element), text(value.divided));
+  return fmt::format("{}x{}:{}:{}", value.rows, value.columns, static_cast<int>(value.element),
+                     text(value.divided));
 }
 
 std::string text(const ParameterSpec& spec) {
@@ -32,13 +34,16 @@ std::string text(const NormForm& form) {
   return fmt::format("{}:{}:{}", static_cast<int>(form.kind), form.epsilon, form.one_plus);
 }
 
-std::string text(const ExpertForm& form) { return fmt::format("{}:{}:{}", form.experts, form.chosen, form.divided); }
+std::string text(const ExpertForm& form) {
+  return fmt::format("{}:{}:{}", form.experts, form.chosen, form.divided);
+}
 
 std::string text(const RotaryForm& f) {
-  return fmt::format("{}:{}:{}:{}:{}:{}:{}{}", f.theta, f.rotated, static_cast<int>(f.scaling), f.factor,
-                     f.low_frequency_factor, f.high_frequency_factor, f.original_length,
+  return fmt::format("{}:{}:{}:{}:{}:{}:{}{}", f.theta, f.rotated, static_cast<int>(f.scaling),
+                     f.factor, f.low_frequency_factor, f.high_frequency_factor, f.original_length,
                      f.scaling == RotaryForm::Scaling::yarn
-                         ? fmt::format(":{}:{}:{}:{}", f.fast_turns, f.slow_turns, f.whole_pairs, f.attention_factor)
+                         ? fmt::format(":{}:{}:{}:{}", f.fast_turns, f.slow_turns, f.whole_pairs,
+                                       f.attention_factor)
                          : "");
 }
 
@@ -47,7 +52,8 @@ std::string text(const DistanceBuckets& b) {
 }
 
 std::string text(const Window& w) {
-  return fmt::format("{}:{}:{}:{}:{}:{}", w.height, w.width, w.kernel_height, w.kernel_width, w.stride, w.padding);
+  return fmt::format("{}:{}:{}:{}:{}:{}", w.height, w.width, w.kernel_height, w.kernel_width,
+                     w.stride, w.padding);
 }
 
 std::string text(const MapSize& map) { return fmt::format("{}x{}", map.height, map.width); }
@@ -65,24 +71,36 @@ std::string dimensions(const Operator& op) {
           [](const op::Scaling& s) { return fmt::format("{}", s.factor); },
           [](const op::Norm& n) { return fmt::format("{}:{}", text(n.form), n.width); },
           [](const op::Linear& l) {
-            return fmt::format("{}:{}:{}{}", static_cast<int>(l.division), l.bias, l.padded, l.full ? ":full" : "");
+            return fmt::format("{}:{}:{}{}", static_cast<int>(l.division), l.bias, l.padded,
+                               l.full ? ":full" : "");
           },
-          [](const op::Rotary& r) { return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed); },
+          [](const op::Rotary& r) {
+            return fmt::format("{}:{}:{}", text(r.form), r.head_size, r.packed);
+          },
           [](const op::SelfAttention& a) {
-            return fmt::format("{}:{}:{}:{}:{}{}{}", a.heads, a.key_heads, a.head_size, a.scale, a.window,
-                               a.causal ? "" : ":all", text(a.buckets)) +
-                   (a.span > 0 ? fmt::format(":{}", a.span) : "") + (a.cap > 0.0 ? fmt::format(":cap {}", a.cap) : "");
+            return fmt::format("{}:{}:{}:{}:{}{}{}", a.heads, a.key_heads, a.head_size, a.scale,
+                               a.window, a.causal ? "" : ":all", text(a.buckets)) +
+                   (a.span > 0 ? fmt::format(":{}", a.span) : "") +
+                   (a.cap > 0.0 ? fmt::format(":cap {}", a.cap) : "");
           },
           [](const op::Activate& a) { return fmt::format("{}", static_cast<int>(a.activation)); },
           [](const op::Gate& g) { return fmt::format("{}", static_cast<int>(g.activation)); },
           [](const op::Addition& a) { return fmt::format("{}", a.bias); },
-          [](const op::Loss& l) { return l.cap > 0.0 ? fmt::format("cap {}", l.cap) : std::string(); },
+          [](const op::Loss& l) {
+            return l.cap > 0.0 ? fmt::format("cap {}", l.cap) : std::string();
+          },
           [](const op::Dropout& d) { return fmt::format("{}", d.rate); },
           [](const op::Split& s) { return fmt::format("{}", s.first); },
-          [](const op::Router& r) { return fmt::format("{}:{}:{}", text(r.form), r.normalised, r.capacity); },
+          [](const op::Router& r) {
+            return fmt::format("{}:{}:{}", text(r.form), r.normalised, r.capacity);
+          },
           [](const op::Dispatch& d) { return text(d.form); },
-          [](const op::ExpertLinear& e) { return fmt::format("{}:{}", text(e.form), static_cast<int>(e.division())); },
-          [](const op::WeightedGate& g) { return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation)); },
+          [](const op::ExpertLinear& e) {
+            return fmt::format("{}:{}", text(e.form), static_cast<int>(e.division()));
+          },
+          [](const op::WeightedGate& g) {
+            return fmt::format("{}:{}", text(g.form), static_cast<int>(g.activation));
+          },
           [](const op::Combine& c) { return text(c.form); },
           [](const op::ExpertBalance& b) { return text(b.form); },
           [](const op::SendChoices& s) { return text(s.form); },
@@ -92,9 +110,13 @@ std::string dimensions(const Operator& op) {
             return fmt::format("{}:{}:{}", text(c.window), c.bias, static_cast<int>(c.division));
           },
           [](const op::BatchNorm& n) { return fmt::format("{}:{}", n.epsilon, n.momentum); },
-          [](const op::Enlarge& e) { return fmt::format("{}:{}", static_cast<int>(e.kind), text(e.map)); },
+          [](const op::Enlarge& e) {
+            return fmt::format("{}:{}", static_cast<int>(e.kind), text(e.map));
+          },
           [](const op::Tiles& t) { return fmt::format("{}:{}:{}", text(t.map), t.side, t.back); },
-          [](const op::Pool& p) { return fmt::format("{}:{}", static_cast<int>(p.kind), text(p.window)); },
+          [](const op::Pool& p) {
+            return fmt::format("{}:{}", static_cast<int>(p.kind), text(p.window));
+          },
           [](const auto&) { return std::string(); }},
       op.kind);
 }

@@ -5,7 +5,8 @@
 namespace pptrain {
 namespace {
 
-/// Positions that a token attends to on average: all up to its own, or the last `window` of them (0: all).
+/// Positions that a token attends to on average: all up to its own, or the last `window` of them
+/// (0: all).
 double causal_span(double tokens, double window) {
   if (window <= 0.0 || window >= tokens) return (tokens + 1.0) / 2.0;
   return (window * (window + 1.0) / 2.0 + (tokens - window) * window) / tokens;
@@ -26,7 +27,8 @@ std::optional<ProductShape> input_gradient_shape(std::optional<ProductShape> sha
   using Dimension = ProductShape::Dimension;
   if (!shape) return shape;
   std::swap(shape->columns, shape->inner);
-  if (shape->divided) shape->divided = shape->divided == Dimension::columns ? Dimension::inner : Dimension::columns;
+  if (shape->divided)
+    shape->divided = shape->divided == Dimension::columns ? Dimension::inner : Dimension::columns;
   return shape;
 }
 
@@ -51,8 +53,10 @@ void WorkBuilder::product(const Product& p) {
   kernel.flop = p.flop;
   kernel.launches = p.launches;
   kernel.share = p.division == WeightDivision::none ? Share::whole : Share::divided;
-  (p.division == WeightDivision::rows ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.inputs;
-  (p.division == WeightDivision::columns ? kernel.shard_bytes : kernel.bytes) += element_bytes_ * p.outputs;
+  (p.division == WeightDivision::rows ? kernel.shard_bytes : kernel.bytes) +=
+      element_bytes_ * p.inputs;
+  (p.division == WeightDivision::columns ? kernel.shard_bytes : kernel.bytes) +=
+      element_bytes_ * p.outputs;
   kernel.weight_bytes = element_bytes_ * p.weights;
   kernel.product = forward_shape(p);
   forward(kernel);
@@ -75,15 +79,19 @@ void WorkBuilder::elementwise(const Elementwise& work) {
   if (work.backward_launches > 0) backward_input(kernel(work.backward, work.backward_launches));
 }
 
-void WorkBuilder::attention(const op::SelfAttention& attention, double tokens, double keys, double sequences) {
+void WorkBuilder::attention(const op::SelfAttention& attention, double tokens, double keys,
+                            double sequences) {
   const double query_columns = static_cast<double>(attention.heads * attention.head_size);
   const double key_columns = static_cast<double>(attention.key_heads * attention.head_size);
   Kernel kernel;
   kernel.share = Share::divided;
-  const double span = attention.causal ? causal_span(tokens, static_cast<double>(attention.window)) : keys;
+  const double span =
+      attention.causal ? causal_span(tokens, static_cast<double>(attention.window)) : keys;
   kernel.flop = sequences * 2.0 * 2.0 * query_columns * tokens * span;
   kernel.shard_bytes =
-      sequences * element_bytes_ * 2.0 * (tokens * query_columns + keys * key_columns);  // q, output; k, v
+      sequences * element_bytes_ * 2.0 * (tokens * query_columns + keys * key_columns);  // q,
+                                                                                         // output;
+                                                                                         // k, v
   kernel.attention = {sequences * static_cast<double>(attention.heads) * tokens * keys,
                       static_cast<double>(attention.head_size), element_bytes_, attention.causal,
                       sequences * 2.0 * keys * key_columns};

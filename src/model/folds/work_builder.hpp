@@ -40,12 +40,14 @@ class WorkBuilder {
   void without_input_gradient() { work_.backward_input.pop_back(); }
   /// One kernel in each of F and B, unless it has no launches there.
   void elementwise(const Elementwise& work);
-  /// Attention of `tokens` positions to `keys` of them, or of others, tile by tile, without projections; for
-  /// `sequences` of such positions in a sample.
-  void attention(const op::SelfAttention& attention, double tokens, double keys, double sequences = 1.0);
+  /// Attention of `tokens` positions to `keys` of them, or of others, tile by tile, without
+  /// projections; for `sequences` of such positions in a sample.
+  void attention(const op::SelfAttention& attention, double tokens, double keys,
+                 double sequences = 1.0);
   /// Looking up tokens and adding their positions.
   void embedding(double tokens, double columns);
-  /// The loss over `classes` of each of `rows` vectors, in fp32 whatever the precision, its classes divided.
+  /// The loss over `classes` of each of `rows` vectors, in fp32 whatever the precision, its classes
+  /// divided.
   void loss(double rows, double classes);
   /// Adds a kernel to F.
   void forward(const Kernel& kernel) { work_.forward.push_back(kernel); }

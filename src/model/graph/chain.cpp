@@ -19,9 +19,11 @@ class Chain {
     model.axes = blocks.axes();
     model.axes[ShardAxis::vocabulary] = s_.vocabulary;
     model.layers.push_back(embedding());
-    const StreamShape stream = {s_.tokens, s_.hidden, s_.deviation, s_.stream_deviation, s_.compute_bytes};
+    const StreamShape stream = {s_.tokens, s_.hidden, s_.deviation, s_.stream_deviation,
+                                s_.compute_bytes};
     for (std::size_t i = 0; i < s_.blocks.size(); ++i) {
-      blocks.add(model, s_.blocks[i], stream, static_cast<std::int64_t>(i), fmt::format("model.layers.{}.", i));
+      blocks.add(model, s_.blocks[i], stream, static_cast<std::int64_t>(i),
+                 fmt::format("model.layers.{}.", i));
     }
     model.layers.push_back(output());
     return model;
@@ -40,13 +42,14 @@ class Chain {
 
   Layer output() const {
     LayerGraph g("output", "", s_.deviation);
-    g.language_output(g.input({s_.tokens, s_.hidden}), {.norm = "model.norm",
-                                                        .form = s_.norm,
-                                                        .head = "lm_head",
-                                                        .vocabulary = s_.vocabulary,
-                                                        .tied_to = s_.tied ? "model.embed_tokens.weight" : "",
-                                                        .scale = s_.logit_scale,
-                                                        .logit_cap = s_.logit_cap});
+    g.language_output(g.input({s_.tokens, s_.hidden}),
+                      {.norm = "model.norm",
+                       .form = s_.norm,
+                       .head = "lm_head",
+                       .vocabulary = s_.vocabulary,
+                       .tied_to = s_.tied ? "model.embed_tokens.weight" : "",
+                       .scale = s_.logit_scale,
+                       .logit_cap = s_.logit_cap});
     return g.finish(s_.compute_bytes);
   }
 

@@ -11,9 +11,12 @@ constexpr double momentum = 0.1;  // of running averages, as in torch
 constexpr std::int64_t fewest_divided_channels = 16;
 
 /// The deviation of initial weights: torch's Linear has uniform ones up to 1 / sqrt(inputs).
-double uniform_deviation(std::int64_t inputs) { return 1.0 / std::sqrt(3.0 * static_cast<double>(inputs)); }
+double uniform_deviation(std::int64_t inputs) {
+  return 1.0 / std::sqrt(3.0 * static_cast<double>(inputs));
+}
 
-ValueIndex product(LayerGraph& g, const std::string& name, ValueIndex x, LayerGraph::LinearShape shape) {
+ValueIndex product(LayerGraph& g, const std::string& name, ValueIndex x,
+                   LayerGraph::LinearShape shape) {
   shape.bias = true;
   shape.deviation = uniform_deviation(g.value(x).columns);
   return g.linear(name, x, shape);
@@ -30,18 +33,21 @@ ValueIndex row(LayerGraph& g, const Port& in) {
 ValueIndex normalised(LayerGraph& g, const std::string& prefix, ValueIndex x, FeatureMap& map,
                       const LayerGraph::ConvolutionShape& shape, double epsilon) {
   map = {shape.window.out_height(), shape.out};
-  return g.batch_norm(prefix + "normalization", g.convolution(prefix + "convolution", x, shape), epsilon, momentum);
+  return g.batch_norm(prefix + "normalization", g.convolution(prefix + "convolution", x, shape),
+                      epsilon, momentum);
 }
 
 std::int64_t common_channels(const std::vector<ResidualShape>& blocks) {
   std::int64_t length = 0;
   for (const ResidualShape& block : blocks) {
-    if (block.divided_channels() >= fewest_divided_channels) length = std::gcd(length, block.divided_channels());
+    if (block.divided_channels() >= fewest_divided_channels)
+      length = std::gcd(length, block.divided_channels());
   }
   return length;
 }
 
-ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape, std::int64_t axis) {
+ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const ResidualShape& shape,
+                          std::int64_t axis) {
   AxisDivision division;
   if (shape.divided_channels() >= fewest_divided_channels)
     division = {ShardAxis::columns, 1, shape.divided_channels() / axis};
@@ -55,20 +61,23 @@ ValueIndex residual_block(LayerGraph& g, ValueIndex x, FeatureMap& map, const Re
   ValueIndex shortcut = x;
   FeatureMap beside = map;
   if (map.channels != shape.out || shape.stride != 1)
-    shortcut = step("shortcut", x, beside, {.window = window(map, 1, shape.stride), .out = shape.out});
+    shortcut =
+        step("shortcut", x, beside, {.window = window(map, 1, shape.stride), .out = shape.out});
   ValueIndex y = x;
   if (shape.inner > 0) {
     const std::int64_t first = shape.stride_in_first ? shape.stride : 1;
     y = g.activate(step("layer.0", y, map, {.window = window(map, 1, first), .out = shape.inner}),
                    shape.inner_activation);
-    y = g.activate(
-        step("layer.1", y, map,
-             {.window = window(map, 3, shape.stride / first), .out = shape.divided_channels(), .columns = division}),
-        shape.inner_activation);
+    y = g.activate(step("layer.1", y, map,
+                        {.window = window(map, 3, shape.stride / first),
+                         .out = shape.divided_channels(),
+                         .columns = division}),
+                   shape.inner_activation);
     y = step("layer.2", y, map, {.window = window(map, 1, 1), .out = shape.out, .rows = division});
   } else {
     y = g.activate(
-        step("layer.0", y, map, {.window = window(map, 3, shape.stride), .out = shape.out, .columns = division}),
+        step("layer.0", y, map,
+             {.window = window(map, 3, shape.stride), .out = shape.out, .columns = division}),
         shape.inner_activation);
     y = step("layer.1", y, map, {.window = window(map, 3, 1), .out = shape.out, .rows = division});
   }
@@ -81,16 +90,18 @@ std::int64_t dense_units(const std::vector<DenseLayer>& layers) {
   return units;
 }
 
-Layer dense_pair(const std::vector<DenseLayer>& layers, std::size_t i, const Port& in, std::int64_t axis,
-                 double compute_bytes) {
+Layer dense_pair(const std::vector<DenseLayer>& layers, std::size_t i, const Port& in,
+                 std::int64_t axis, double compute_bytes) {
   const DenseLayer& first = layers[i];
   const AxisDivision division = {ShardAxis::columns, 1, first.columns / axis};
   LayerGraph g(first.name, "");
-  const ValueIndex sums = product(g, first.name, row(g, in), {.out = first.columns, .columns = division});
+  const ValueIndex sums =
+      product(g, first.name, row(g, in), {.out = first.columns, .columns = division});
   ValueIndex x = g.activate(sums, first.activation);
   if (i + 1 < layers.size()) {
     const DenseLayer& second = layers[i + 1];
-    x = g.activate(product(g, second.name, x, {.out = second.columns, .rows = division}), second.activation);
+    x = g.activate(product(g, second.name, x, {.out = second.columns, .rows = division}),
+                   second.activation);
   } else {
     x = g.gather(g.convert(x, Element::fp32));
   }

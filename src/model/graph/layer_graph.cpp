@@ -13,8 +13,8 @@ ValueIndex LayerGraph::make(const Value& value) {
   return list().values.size() - 1;
 }
 
-void LayerGraph::put(Operator::Kind kind, std::vector<ValueIndex> inputs, std::optional<ValueIndex> output,
-                     std::vector<std::size_t> parameters) {
+void LayerGraph::put(Operator::Kind kind, std::vector<ValueIndex> inputs,
+                     std::optional<ValueIndex> output, std::vector<std::size_t> parameters) {
   list().operators.push_back({std::move(kind), std::move(inputs), output, std::move(parameters)});
 }
 
@@ -33,7 +33,8 @@ std::size_t LayerGraph::parameter(ParameterSpec spec) {
 
 void LayerGraph::begin_division(WeightDivision division) {
   division_ = division;
-  list_ = division == WeightDivision::columns ? &layer_.operators : &layer_.other_divisions[division];
+  list_ =
+      division == WeightDivision::columns ? &layer_.operators : &layer_.other_divisions[division];
   entered_.clear();
 }
 
@@ -91,8 +92,8 @@ void LayerGraph::outputs(const std::vector<Output>& results) {
   std::vector<ValueIndex> values;
   for (const auto& [port, v] : results) {
     const Value result = value(v);
-    PPTRAIN_ASSERT(result.is_whole() && result.element == Element::fp32, "{}: what crosses a cut is whole and fp32",
-                   layer_.name);
+    PPTRAIN_ASSERT(result.is_whole() && result.element == Element::fp32,
+                   "{}: what crosses a cut is whole and fp32", layer_.name);
     keep_apart(v);
     output_ports_.push_back({result.rows, result.columns, port});
     values.push_back(v);
@@ -127,14 +128,15 @@ ValueIndex LayerGraph::embedding(const std::string& name, const EmbeddingShape& 
 
 ValueIndex LayerGraph::token_types(const std::string& name, std::int64_t count, std::int64_t rows,
                                    std::int64_t columns) {
-  const std::size_t table =
-      parameter({.name = prefix_ + name + ".weight", .shape = {count, columns}, .deviation = deviation_});
+  const std::size_t table = parameter(
+      {.name = prefix_ + name + ".weight", .shape = {count, columns}, .deviation = deviation_});
   const ValueIndex x = make({rows, columns, Element::fp32, {}});
   put(op::Embedding{.token_types = true}, {}, x, {table});
   return x;
 }
 
-ValueIndex LayerGraph::class_token(const std::string& token, const std::string& places, ValueIndex x) {
+ValueIndex LayerGraph::class_token(const std::string& token, const std::string& places,
+                                   ValueIndex x) {
   const Value from = value(x);
   const std::int64_t rows = from.rows + 1;
   const std::vector<std::size_t> parameters = {parameter({.name = prefix_ + token,
@@ -156,27 +158,33 @@ ValueIndex LayerGraph::first_row(ValueIndex x) {
   return result;
 }
 
-ValueIndex LayerGraph::scale(ValueIndex x, double factor) { return in_place(op::Scaling{factor}, x); }
+ValueIndex LayerGraph::scale(ValueIndex x, double factor) {
+  return in_place(op::Scaling{factor}, x);
+}
 
 std::vector<std::size_t> LayerGraph::norm_parameters(const std::string& name, const NormForm& form,
                                                      std::int64_t width) {
-  std::vector<std::size_t> parameters = {parameter({.name = prefix_ + name + ".weight",
-                                                    .shape = {width},
-                                                    .initial = form.one_plus ? Initial::zeros : Initial::ones})};
+  std::vector<std::size_t> parameters = {
+      parameter({.name = prefix_ + name + ".weight",
+                 .shape = {width},
+                 .initial = form.one_plus ? Initial::zeros : Initial::ones})};
   if (form.kind == NormKind::layer) {
-    parameters.push_back(parameter({.name = prefix_ + name + ".bias", .shape = {width}, .initial = Initial::zeros}));
+    parameters.push_back(
+        parameter({.name = prefix_ + name + ".bias", .shape = {width}, .initial = Initial::zeros}));
   }
   return parameters;
 }
 
-ValueIndex LayerGraph::norm(const std::string& name, ValueIndex x, const NormForm& form, Element element) {
+ValueIndex LayerGraph::norm(const std::string& name, ValueIndex x, const NormForm& form,
+                            Element element) {
   const Value from = value(x);
   const ValueIndex result = make({from.rows, from.columns, element, {}});
   put(op::Norm{form, from.columns}, {x}, result, norm_parameters(name, form, from.columns));
   return result;
 }
 
-ValueIndex LayerGraph::head_norm(const std::string& name, ValueIndex x, const NormForm& form, std::int64_t head_size) {
+ValueIndex LayerGraph::head_norm(const std::string& name, ValueIndex x, const NormForm& form,
+                                 std::int64_t head_size) {
   const ValueIndex result = make(value(x));
   put(op::Norm{form, head_size}, {x}, result, norm_parameters(name, form, head_size));
   return result;
@@ -209,7 +217,8 @@ std::vector<std::size_t> LayerGraph::linear_parameters(const std::string& name, 
   bias.initial = Initial::zeros;
   bias.file_shape = {};
   if (!file_tensor.empty()) bias.file_part.tensor = prefix_ + file_tensor + ".bias";
-  if (by_rows) bias.axis = ShardAxis::none, bias.groups = bias.unit = bias.sharing = 1, bias.dimension = 0;
+  if (by_rows)
+    bias.axis = ShardAxis::none, bias.groups = bias.unit = bias.sharing = 1, bias.dimension = 0;
   if (bias.layout == FileLayout::transposed) bias.layout = FileLayout::same;
   parameters.push_back(parameter(bias));
   return parameters;
@@ -227,7 +236,10 @@ ValueIndex LayerGraph::linear(const std::string& name, ValueIndex x, const Linea
   if (by_columns) enter(x);
   const std::vector<std::size_t> parameters = linear_parameters(name, value(x).columns, shape);
   if (by_rows && value(x).is_whole()) x = take(x, shape.rows);
-  Value result = {value(x).rows, shape.out, by_rows || shape.wide || shape.full ? Element::fp32 : Element::compute, {}};
+  Value result = {value(x).rows,
+                  shape.out,
+                  by_rows || shape.wide || shape.full ? Element::fp32 : Element::compute,
+                  {}};
   if (by_columns) result.divided = shape.columns;
   const ValueIndex y = make(result);
   const WeightDivision division = by_rows      ? WeightDivision::rows
@@ -237,15 +249,18 @@ ValueIndex LayerGraph::linear(const std::string& name, ValueIndex x, const Linea
   return by_rows ? in_place(op::Sum{}, y) : y;
 }
 
-ValueIndex LayerGraph::rotary(ValueIndex x, const RotaryForm& form, std::int64_t head_size, bool packed) {
+ValueIndex LayerGraph::rotary(ValueIndex x, const RotaryForm& form, std::int64_t head_size,
+                              bool packed) {
   return in_place(op::Rotary{form, head_size, packed}, x);
 }
 
-ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs, const op::SelfAttention& shape,
-                                 const std::string& bias) {
+ValueIndex LayerGraph::attention(const std::vector<ValueIndex>& inputs,
+                                 const op::SelfAttention& shape, const std::string& bias) {
   const Value first = value(inputs.front());
-  const ValueIndex out = make(
-      {first.rows, shape.heads * shape.head_size, Element::compute, {first.divided.axis, 1, first.divided.unit, 1}});
+  const ValueIndex out = make({first.rows,
+                               shape.heads * shape.head_size,
+                               Element::compute,
+                               {first.divided.axis, 1, first.divided.unit, 1}});
   std::vector<std::size_t> parameters;
   if (shape.buckets.count > 0) {
     parameters.push_back(parameter({.name = bias,
@@ -270,14 +285,17 @@ ValueIndex LayerGraph::gate(ValueIndex gate, ValueIndex up, Activation activatio
   return result;
 }
 
-/// The bias of the product that `sum` is the result of, which is then no longer the product's. A product that is scaled
-/// keeps its own, which is scaled with it.
+/// The bias of the product that `sum` is the result of, which is then no longer the product's. A
+/// product that is scaled keeps its own, which is scaled with it.
 std::optional<std::size_t> LayerGraph::take_bias(ValueIndex sum) {
-  const auto scales = [&](const Operator& op) { return op.as<op::Scaling>() != nullptr && op.output == sum; };
+  const auto scales = [&](const Operator& op) {
+    return op.as<op::Scaling>() != nullptr && op.output == sum;
+  };
   if (std::any_of(list().operators.begin(), list().operators.end(), scales)) return {};
   for (Operator& candidate : list().operators) {
     auto* linear = std::get_if<op::Linear>(&candidate.kind);
-    if (linear == nullptr || candidate.output != sum || !linear->bias || linear->division != WeightDivision::rows)
+    if (linear == nullptr || candidate.output != sum || !linear->bias ||
+        linear->division != WeightDivision::rows)
       continue;
     linear->bias = false;
     const std::size_t bias = candidate.parameters.back();
@@ -291,7 +309,8 @@ ValueIndex LayerGraph::add(ValueIndex x, ValueIndex y) {
   keep_apart(x);
   const std::optional<std::size_t> bias = take_bias(y);
   const ValueIndex sum = make(value(x));
-  put(op::Addition{bias.has_value()}, {x, y}, sum, bias ? std::vector<std::size_t>{*bias} : std::vector<std::size_t>{});
+  put(op::Addition{bias.has_value()}, {x, y}, sum,
+      bias ? std::vector<std::size_t>{*bias} : std::vector<std::size_t>{});
   return sum;
 }
 
@@ -330,9 +349,10 @@ void LayerGraph::language_output(ValueIndex stream, const OutputShape& shape) {
 Layer LayerGraph::finish(double compute_bytes) {
   if (layer_.operators.output) {
     const Value& result = layer_.operators.values[*layer_.operators.output];
-    PPTRAIN_ASSERT(result.is_whole() && result.element == Element::fp32, "{}: what crosses a cut is whole and fp32",
-                   layer_.name);
-    layer_.output = output_ports_.empty() ? Boundary(Port{result.rows, result.columns}) : Boundary(output_ports_);
+    PPTRAIN_ASSERT(result.is_whole() && result.element == Element::fp32,
+                   "{}: what crosses a cut is whole and fp32", layer_.name);
+    layer_.output = output_ports_.empty() ? Boundary(Port{result.rows, result.columns})
+                                          : Boundary(output_ports_);
   }
   fold(layer_, compute_bytes);
   return std::move(layer_);

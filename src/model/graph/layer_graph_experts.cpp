@@ -8,7 +8,8 @@ ExpertForm LayerGraph::as_divided(ExpertForm form) const {
   return form;
 }
 
-ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const op::Router& router, double share) {
+ValueIndex LayerGraph::router(const std::string& name, ValueIndex x, const op::Router& router,
+                              double share) {
   const ExpertForm& form = router.form;
   const ValueIndex logits = linear(name, x, {.out = form.experts, .full = true});
   const ValueIndex choice = make({value(x).rows, 2 * form.chosen, Element::fp32, {}});
@@ -25,8 +26,9 @@ ValueIndex LayerGraph::dispatch(ValueIndex x, ValueIndex choice, const ExpertFor
   return rows;
 }
 
-ValueIndex LayerGraph::expert_linear(const std::vector<std::string>& names, ValueIndex x, ValueIndex choice,
-                                     const ExpertForm& form, const LinearShape& shape) {
+ValueIndex LayerGraph::expert_linear(const std::vector<std::string>& names, ValueIndex x,
+                                     ValueIndex choice, const ExpertForm& form,
+                                     const LinearShape& shape) {
   const ExpertForm experts = as_divided(form);
   const bool by_rows = shape.rows.axis != ShardAxis::none;
   const Value from = value(x);
@@ -42,8 +44,9 @@ ValueIndex LayerGraph::expert_linear(const std::vector<std::string>& names, Valu
   return y;
 }
 
-ValueIndex LayerGraph::weighted_gate(ValueIndex gate, std::optional<ValueIndex> up, ValueIndex weights,
-                                     Activation activation, const ExpertForm& form) {
+ValueIndex LayerGraph::weighted_gate(ValueIndex gate, std::optional<ValueIndex> up,
+                                     ValueIndex weights, Activation activation,
+                                     const ExpertForm& form) {
   enter(weights);
   const ValueIndex result = make(value(gate));
   std::vector<ValueIndex> inputs = {gate};
@@ -67,7 +70,8 @@ ValueIndex LayerGraph::send_choices(ValueIndex choice, const ExpertForm& form) {
   return received;
 }
 
-ValueIndex LayerGraph::send_rows(ValueIndex x, ValueIndex choice, ValueIndex received, const ExpertForm& form) {
+ValueIndex LayerGraph::send_rows(ValueIndex x, ValueIndex choice, ValueIndex received,
+                                 const ExpertForm& form) {
   Value rows = value(x);
   rows.rows *= form.chosen;
   const ValueIndex y = make(rows);
@@ -75,7 +79,8 @@ ValueIndex LayerGraph::send_rows(ValueIndex x, ValueIndex choice, ValueIndex rec
   return y;
 }
 
-ValueIndex LayerGraph::return_rows(ValueIndex x, ValueIndex choice, ValueIndex received, const ExpertForm& form) {
+ValueIndex LayerGraph::return_rows(ValueIndex x, ValueIndex choice, ValueIndex received,
+                                   const ExpertForm& form) {
   Value rows = value(x);
   rows.rows /= form.chosen;
   const ValueIndex y = make(rows);

@@ -4,9 +4,9 @@
 
 namespace pptrain::optimizers {
 
-/// Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024: of a matrix in a layer between the
-/// first and the last the step is its momentum, brought near an orthogonal matrix by five iterations of three products
-/// each. All others take AdamW.
+/// Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024: of a matrix in a
+/// layer between the first and the last the step is its momentum, brought near an orthogonal matrix
+/// by five iterations of three products each. All others take AdamW.
 UpdateRule muon(const OptimizerConfig& optimizer, const ParameterSpec& parameter) {
   if (!parameter.hidden || parameter.shape.size() != 2) return adamw(optimizer, parameter);
   const auto shorter = static_cast<double>(std::min(parameter.shape[0], parameter.shape[1]));

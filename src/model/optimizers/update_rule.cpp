@@ -47,7 +47,8 @@ ParameterSpec state_spec(const ParameterSpec& parameter, StateExtent extent) {
   return spec;
 }
 
-std::vector<ParameterSpec> quantities_of(const OptimizerConfig& optimizer, const ParameterSpec& parameter) {
+std::vector<ParameterSpec> quantities_of(const OptimizerConfig& optimizer,
+                                         const ParameterSpec& parameter) {
   std::vector<ParameterSpec> quantities = {parameter};
   for (const StateSpec& state : states_of(optimizer, parameter)) {
     quantities.push_back(state_spec(parameter, state.extent));
@@ -59,8 +60,10 @@ double state_bytes_per_parameter(const OptimizerConfig& optimizer, const Model& 
   double most = 0.0;
   for (const Layer& layer : model.layers) {
     double bytes = 0.0;
-    for (const ParameterSpec& parameter : layer.parameters) bytes += state_bytes(optimizer, parameter);
-    if (layer.num_parameters() > 0) most = std::max(most, bytes / static_cast<double>(layer.num_parameters()));
+    for (const ParameterSpec& parameter : layer.parameters)
+      bytes += state_bytes(optimizer, parameter);
+    if (layer.num_parameters() > 0)
+      most = std::max(most, bytes / static_cast<double>(layer.num_parameters()));
   }
   return most;
 }

@@ -11,8 +11,8 @@ namespace pptrain {
 /// What there is a value of in what an optimizer keeps of a parameter.
 enum class StateExtent {
   elements,  ///< each element; replicas divide them as they divide the parameter
-  rows,      ///< each row of a matrix; who holds elements of it holds those of all rows of its shard
-  columns,   ///< likewise
+  rows,     ///< each row of a matrix; who holds elements of it holds those of all rows of its shard
+  columns,  ///< likewise
 };
 
 /// A quantity that an optimizer keeps of a parameter beside its weights, fp32.
@@ -28,8 +28,8 @@ enum class UpdateScope {
   matrix,   ///< all elements at once
 };
 
-/// All that the rest of pptrain knows of an optimizer's step over one parameter: how much memory, which datasets of a
-/// checkpoint and how much time it takes, and how it may be divided.
+/// All that the rest of pptrain knows of an optimizer's step over one parameter: how much memory,
+/// which datasets of a checkpoint and how much time it takes, and how it may be divided.
 struct UpdateRule {
   OptimizerKind method = {};  ///< whose arithmetic it is (`src/optim`)
   std::vector<StateSpec> states;
@@ -50,10 +50,11 @@ bool is_whole_update(const UpdateRule& rule);
 ParameterSpec state_spec(const ParameterSpec& parameter, StateExtent extent);
 
 /// The quantities of training of a stored tensor: its weights, then what the optimizer keeps.
-std::vector<ParameterSpec> quantities_of(const OptimizerConfig& optimizer, const ParameterSpec& parameter);
+std::vector<ParameterSpec> quantities_of(const OptimizerConfig& optimizer,
+                                         const ParameterSpec& parameter);
 
-/// Bytes that the optimizer keeps per parameter of the model: of the layer that has most of them, so that no stage
-/// needs more.
+/// Bytes that the optimizer keeps per parameter of the model: of the layer that has most of them,
+/// so that no stage needs more.
 double state_bytes_per_parameter(const OptimizerConfig& optimizer, const Model& model);
 
 }  // namespace pptrain

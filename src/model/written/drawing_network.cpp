@@ -7,10 +7,12 @@
 namespace pptrain {
 namespace {
 
-/// A generator of images (Jiang et al., "TransGAN: two pure transformers can make one strong GAN", 2021): a few numbers
-/// become a small map, blocks attend within it, and it is made larger until its pixels are those of an image.
+/// A generator of images (Jiang et al., "TransGAN: two pure transformers can make one strong GAN",
+/// 2021): a few numbers become a small map, blocks attend within it, and it is made larger until
+/// its pixels are those of an image.
 ///
-/// Each layer leaves the pixels in the order that the next one wants, so that equal blocks are equal layers.
+/// Each layer leaves the pixels in the order that the next one wants, so that equal blocks are
+/// equal layers.
 class OwnDrawing {
  public:
   OwnDrawing(const ModelConfig& config, const TrainingConfig& training)
@@ -28,14 +30,16 @@ class OwnDrawing {
   }
 
  private:
-  OwnDrawing(const ModelConfig& config, const TrainingConfig& training, const std::vector<BlockShape>& blocks)
+  OwnDrawing(const ModelConfig& config, const TrainingConfig& training,
+             const std::vector<BlockShape>& blocks)
       : config_(config),
         latent_(std::get<LatentConfig>(config.layer.front().kind)),
         side_(latent_.image_size),
         columns_(latent_.columns),
         blocks_(blocks) {
     stream_.compute_bytes = element_bytes(training.precision);
-    stream_.stream_deviation = stream_deviation(stream_.deviation, static_cast<std::int64_t>(blocks.size()));
+    stream_.stream_deviation =
+        stream_deviation(stream_.deviation, static_cast<std::int64_t>(blocks.size()));
   }
 
   /// The blocks of the chain, with the columns that they find.
@@ -47,7 +51,8 @@ class OwnDrawing {
       if (enlarge != nullptr && enlarge->method == EnlargeKind::shuffle) columns /= 4;
       const auto* block = layer.as<BlockConfig>();
       if (block == nullptr) continue;
-      blocks.insert(blocks.end(), static_cast<std::size_t>(block->repeat), own_block(*block, columns));
+      blocks.insert(blocks.end(), static_cast<std::size_t>(block->repeat),
+                    own_block(*block, columns));
     }
     return blocks;
   }
@@ -59,14 +64,17 @@ class OwnDrawing {
   void add(const LatentConfig& layer, std::size_t i) {
     LayerGraph g("latent", "layers.0.", stream_.deviation);
     const ValueIndex numbers = g.features(layer.inputs, 1);
-    const ValueIndex row = g.linear("map", numbers, {.out = side_ * side_ * columns_, .bias = true, .wide = true});
+    const ValueIndex row =
+        g.linear("map", numbers, {.out = side_ * side_ * columns_, .bias = true, .wide = true});
     finish_map(g, g.reshape(row, side_ * side_), layer.positions, i);
   }
 
   void add(const EnlargeConfig& layer, std::size_t i) {
     const std::size_t number = model_.layers.size();
-    LayerGraph g(fmt::format("enlarge.{}", number), fmt::format("layers.{}.", number), stream_.deviation);
-    const ValueIndex x = g.enlarge(g.input({side_ * side_, columns_}), layer.method, {side_, side_});
+    LayerGraph g(fmt::format("enlarge.{}", number), fmt::format("layers.{}.", number),
+                 stream_.deviation);
+    const ValueIndex x =
+        g.enlarge(g.input({side_ * side_, columns_}), layer.method, {side_, side_});
     side_ *= 2;
     columns_ = g.value(x).columns;
     finish_map(g, x, layer.positions, i);
@@ -89,8 +97,9 @@ class OwnDrawing {
     for (std::int64_t k = 0; k < layer.repeat; ++k) {
       const auto number = static_cast<std::int64_t>(model_.layers.size());
       const bool is_last = k + 1 == layer.repeat;
-      blocks_.add(model_, block, stream_, number, fmt::format("layers.{}.", number),
-                  [&](LayerGraph& g, ValueIndex x) { return is_last ? ordered_for(g, x, i + 1) : x; });
+      blocks_.add(
+          model_, block, stream_, number, fmt::format("layers.{}.", number),
+          [&](LayerGraph& g, ValueIndex x) { return is_last ? ordered_for(g, x, i + 1) : x; });
     }
   }
 
@@ -101,8 +110,8 @@ class OwnDrawing {
     model_.layers.push_back(g.finish(stream_.compute_bytes));
   }
 
-  /// The pixels in the order that layer `next` of the configuration wants: blocks with a window square by square, those
-  /// without in any, others row by row of the map.
+  /// The pixels in the order that layer `next` of the configuration wants: blocks with a window
+  /// square by square, those without in any, others row by row of the map.
   ValueIndex ordered_for(LayerGraph& g, ValueIndex x, std::size_t next) {
     const auto* block = config_.layer[next].as<BlockConfig>();
     if (block != nullptr && block->window == 0) return x;

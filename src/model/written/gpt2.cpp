@@ -36,8 +36,9 @@ class Gpt2 {
     Model model;
     model.name = s_.name;
     model.sample = {s_.tokens, 0, s_.vocabulary};
-    model.axes = {
-        {ShardAxis::heads, s_.heads}, {ShardAxis::columns, s_.feed_forward}, {ShardAxis::vocabulary, s_.vocabulary}};
+    model.axes = {{ShardAxis::heads, s_.heads},
+                  {ShardAxis::columns, s_.feed_forward},
+                  {ShardAxis::vocabulary, s_.vocabulary}};
     model.layers.push_back(embedding());
     for (std::int64_t i = 0; i < s_.layers; ++i) model.layers.push_back(block(i));
     model.layers.push_back(output());
@@ -52,7 +53,8 @@ class Gpt2 {
   }
 
   Layer block(std::int64_t index) const {
-    LayerGraph g(fmt::format("block.{}", index), fmt::format("{}h.{}.", s_.prefix, index), s_.deviation);
+    LayerGraph g(fmt::format("block.{}", index), fmt::format("{}h.{}.", s_.prefix, index),
+                 s_.deviation);
     ValueIndex x = g.input({s_.tokens, s_.hidden});
     x = g.add(x, attention(g, g.norm("ln_1", x, s_.norm)));
     x = g.add(x, feed_forward(g, g.norm("ln_2", x, s_.norm)));
@@ -61,7 +63,9 @@ class Gpt2 {
   }
 
   /// Section 2.3: what adds to the residual stream starts smaller.
-  double onto_stream() const { return s_.deviation * (1.0 / std::sqrt(2.0 * static_cast<double>(s_.layers))); }
+  double onto_stream() const {
+    return s_.deviation * (1.0 / std::sqrt(2.0 * static_cast<double>(s_.layers)));
+  }
 
   ValueIndex attention(LayerGraph& g, ValueIndex x) const {
     const std::int64_t head_size = s_.hidden / s_.heads;
@@ -81,9 +85,11 @@ class Gpt2 {
   }
 
   ValueIndex feed_forward(LayerGraph& g, ValueIndex x) const {
-    const ValueIndex up = g.linear(
-        "mlp.c_fc", x,
-        {.out = s_.feed_forward, .columns = {ShardAxis::columns}, .bias = true, .layout = FileLayout::transposed});
+    const ValueIndex up = g.linear("mlp.c_fc", x,
+                                   {.out = s_.feed_forward,
+                                    .columns = {ShardAxis::columns},
+                                    .bias = true,
+                                    .layout = FileLayout::transposed});
     return g.linear("mlp.c_proj", g.activate(up, s_.activation),
                     {.out = s_.hidden,
                      .rows = {ShardAxis::columns},
@@ -95,7 +101,8 @@ class Gpt2 {
   Layer output() const {
     LayerGraph g("output", "", s_.deviation);
     g.language_output(g.input({s_.tokens, s_.hidden}),
-                      {s_.prefix + "ln_f", s_.norm, "lm_head", s_.vocabulary, s_.tied ? s_.prefix + "wte.weight" : ""});
+                      {s_.prefix + "ln_f", s_.norm, "lm_head", s_.vocabulary,
+                       s_.tied ? s_.prefix + "wte.weight" : ""});
     return g.finish(s_.compute_bytes);
   }
 
@@ -104,20 +111,26 @@ class Gpt2 {
 
 void refuse_long_samples(const ConfigJson& config, const Gpt2Shape& shape) {
   if (shape.tokens <= shape.positions) return;
-  config.refuse("n_positions", fmt::format("sequence_length = {} with n_positions = {}", shape.tokens, shape.positions),
-                "each position has a row of its table of places",
-                fmt::format("use [training] sequence_length <= {}", shape.positions));
+  config.refuse(
+      "n_positions",
+      fmt::format("sequence_length = {} with n_positions = {}", shape.tokens, shape.positions),
+      "each position has a row of its table of places",
+      fmt::format("use [training] sequence_length <= {}", shape.positions));
 }
 
 }  // namespace
 
-Model build_gpt2(const ModelConfig& model, const TrainingConfig& training, const std::string& source) {
+Model build_gpt2(const ModelConfig& model, const TrainingConfig& training,
+                 const std::string& source) {
   if (model.hidden_size % model.heads != 0) {
     std::int64_t nearest = model.heads;
     while (model.hidden_size % nearest != 0) --nearest;
-    throw_bad_input({source, fmt::format("[model] heads = {} with hidden_size = {}", model.heads, model.hidden_size),
-                     "each head needs an equal whole number of columns",
-                     fmt::format("use heads = {} or a hidden_size that is a multiple of {}", nearest, model.heads)});
+    throw_bad_input(
+        {source,
+         fmt::format("[model] heads = {} with hidden_size = {}", model.heads, model.hidden_size),
+         "each head needs an equal whole number of columns",
+         fmt::format("use heads = {} or a hidden_size that is a multiple of {}", nearest,
+                     model.heads)});
   }
   Gpt2Shape shape;
   shape.name = model.name;

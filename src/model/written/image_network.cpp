@@ -10,7 +10,8 @@
 namespace pptrain {
 namespace {
 
-/// Layers of the chain are numbered from 0: each convolution, each residual block, each pair of dense layers.
+/// Layers of the chain are numbered from 0: each convolution, each residual block, each pair of
+/// dense layers.
 class OwnImages {
  public:
   OwnImages(const ModelConfig& config, const TrainingConfig& training)
@@ -18,7 +19,8 @@ class OwnImages {
         compute_bytes_(element_bytes(training.precision)),
         image_(image_of(std::get<ImagesConfig>(config.layer.front().kind))),
         map_{image_.height, image_.channels},
-        columns_(std::gcd(dense_units(dense_layers(config)), common_channels(residual_blocks(config)))) {}
+        columns_(std::gcd(dense_units(dense_layers(config)),
+                          common_channels(residual_blocks(config)))) {}
 
   Model build() {
     const std::int64_t classes = std::get<ClassesConfig>(config_.layer.back().kind).classes;
@@ -50,7 +52,8 @@ class OwnImages {
     for (const LayerConfig& layer : config.layer) {
       const auto* dense = layer.as<DenseConfig>();
       for (std::int64_t i = 0; dense != nullptr && i < dense->repeat; ++i) {
-        layers.push_back({fmt::format("dense.{}", layers.size()), dense->columns, dense->activation});
+        layers.push_back(
+            {fmt::format("dense.{}", layers.size()), dense->columns, dense->activation});
       }
     }
     return layers;
@@ -59,7 +62,8 @@ class OwnImages {
   static std::vector<ResidualShape> residual_blocks(const ModelConfig& config) {
     std::vector<ResidualShape> blocks;
     for (const LayerConfig& layer : config.layer) {
-      if (const auto* block = layer.as<ResidualConfig>()) blocks.push_back(residual_shape(*block, block->stride));
+      if (const auto* block = layer.as<ResidualConfig>())
+        blocks.push_back(residual_shape(*block, block->stride));
     }
     return blocks;
   }
@@ -76,8 +80,9 @@ class OwnImages {
   }
 
   void add(const ConvolutionConfig& layer) {
-    add_repeated("convolution", layer,
-                 [&](LayerGraph& g, ValueIndex x, std::int64_t stride) { return convolution(g, x, layer, stride); });
+    add_repeated("convolution", layer, [&](LayerGraph& g, ValueIndex x, std::int64_t stride) {
+      return convolution(g, x, layer, stride);
+    });
   }
 
   void add(const ResidualConfig& layer) {
@@ -86,14 +91,15 @@ class OwnImages {
     });
   }
 
-  /// `repeat` layers: only the first has the stride, only the last the pooling. `compute(graph, x, stride)`: what is
-  /// between.
+  /// `repeat` layers: only the first has the stride, only the last the pooling. `compute(graph, x,
+  /// stride)`: what is between.
   template <class Config, class Compute>
   void add_repeated(const char* name, const Config& layer, const Compute& compute) {
     for (std::int64_t i = 0; i < layer.repeat; ++i) {
       const std::size_t number = model_.layers.size();
       LayerGraph g(fmt::format("{}.{}", name, number), fmt::format("layers.{}.", number));
-      ValueIndex x = number == 0 ? g.features(image_.channels, map_.side * map_.side) : g.input(map_.port());
+      ValueIndex x =
+          number == 0 ? g.features(image_.channels, map_.side * map_.side) : g.input(map_.port());
       x = compute(g, x, i == 0 ? layer.stride : 1);
       if (i + 1 == layer.repeat && layer.pool.kind) x = pool(g, x, layer.pool);
       g.output(x);
@@ -101,7 +107,8 @@ class OwnImages {
     }
   }
 
-  ValueIndex convolution(LayerGraph& g, ValueIndex x, const ConvolutionConfig& layer, std::int64_t stride) {
+  ValueIndex convolution(LayerGraph& g, ValueIndex x, const ConvolutionConfig& layer,
+                         std::int64_t stride) {
     const Window window = map_.window(layer.kernel, stride, layer.padded_by());
     if (layer.batch_norm) {
       x = normalised(g, "", x, map_, {.window = window, .out = layer.channels}, layer.epsilon);
@@ -123,7 +130,8 @@ class OwnImages {
   ImageShape image_;
   FeatureMap map_;  ///< that the next layer reads
   std::vector<DenseLayer> dense_ = dense_layers(config_);
-  std::int64_t columns_;  ///< length of the axis that dense layers and residual blocks are divided along
+  std::int64_t columns_;  ///< length of the axis that dense layers and residual blocks are divided
+                          ///< along
   Model model_;
 };
 

@@ -17,9 +17,13 @@ struct DividedProduct {
   double deviation;
 
   ValueIndex by_columns(LayerGraph& g, ValueIndex x) const {
-    return g.linear(
-        "", x,
-        {.out = out, .columns = {columns}, .bias = true, .wide = true, .deviation = deviation, .row_axis = rows});
+    return g.linear("", x,
+                    {.out = out,
+                     .columns = {columns},
+                     .bias = true,
+                     .wide = true,
+                     .deviation = deviation,
+                     .row_axis = rows});
   }
   ValueIndex by_rows(LayerGraph& g, ValueIndex x) const {
     return g.linear("", x, {.out = out, .rows = {rows}, .bias = true, .wide = true});
@@ -32,12 +36,14 @@ ValueIndex activated(LayerGraph& g, ValueIndex product) {
   return g.gather(g.convert(x, Element::fp32));
 }
 
-/// He et al., "Delving deep into rectifiers", 2015: keeps the scale of activations from layer to layer.
+/// He et al., "Delving deep into rectifiers", 2015: keeps the scale of activations from layer to
+/// layer.
 double he_deviation(std::int64_t in) { return std::sqrt(2.0 / static_cast<double>(in)); }
 
 Layer dense_layer(std::int64_t index, std::int64_t in, std::int64_t out, double compute_bytes) {
   const std::string name = fmt::format("features.{}", index);
-  const DividedProduct product = {in, out, ShardAxis::columns, index == 0 ? ShardAxis::inputs : ShardAxis::columns,
+  const DividedProduct product = {in, out, ShardAxis::columns,
+                                  index == 0 ? ShardAxis::inputs : ShardAxis::columns,
                                   he_deviation(in)};
   LayerGraph g(name, name);
   const auto begin = [&] { return index == 0 ? g.features(in) : g.input({1, in}); };
@@ -55,7 +61,8 @@ Layer classifier_layer(std::int64_t in, std::int64_t classes, double compute_byt
   g.begin_division(WeightDivision::rows);
   g.loss(product.by_rows(g, g.input({1, in})));
   Layer layer = g.finish(compute_bytes);
-  // The logits: what would have to be summed if the weights were divided by rows (docs/cost.md, patterns).
+  // The logits: what would have to be summed if the weights were divided by rows (docs/cost.md,
+  // patterns).
   layer.output_bytes = 4.0 * static_cast<double>(classes);
   return layer;
 }
@@ -71,8 +78,8 @@ Model build_mlp_classifier(const ModelConfig& config, const TrainingConfig& trai
                 {ShardAxis::classes, config.classes},
                 {ShardAxis::inputs, config.input_size}};
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    model.layers.push_back(
-        dense_layer(i, i == 0 ? config.input_size : config.hidden_size, config.hidden_size, compute_bytes));
+    model.layers.push_back(dense_layer(i, i == 0 ? config.input_size : config.hidden_size,
+                                       config.hidden_size, compute_bytes));
   }
   model.layers.push_back(classifier_layer(config.hidden_size, config.classes, compute_bytes));
   return model;

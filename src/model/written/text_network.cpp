@@ -7,7 +7,9 @@
 namespace pptrain {
 namespace {
 
-NormForm form_of(const NormConfig& norm) { return {norm.kind, static_cast<float>(norm.epsilon), false}; }
+NormForm form_of(const NormConfig& norm) {
+  return {norm.kind, static_cast<float>(norm.epsilon), false};
+}
 
 /// Block `i` of those that a layer repeats.
 BlockShape repeated_block(const BlockConfig& layer, std::int64_t i, std::int64_t hidden) {
@@ -64,9 +66,11 @@ Model build_own_network(const ModelConfig& model, const TrainingConfig& training
   for (const LayerConfig& layer : model.layer) {
     const auto* block = layer.as<BlockConfig>();
     if (block == nullptr) continue;
-    for (std::int64_t i = 0; i < block->repeat; ++i) chain.blocks.push_back(repeated_block(*block, i, chain.hidden));
+    for (std::int64_t i = 0; i < block->repeat; ++i)
+      chain.blocks.push_back(repeated_block(*block, i, chain.hidden));
   }
-  chain.stream_deviation = stream_deviation(chain.deviation, static_cast<std::int64_t>(chain.blocks.size()));
+  chain.stream_deviation =
+      stream_deviation(chain.deviation, static_cast<std::int64_t>(chain.blocks.size()));
   chain.compute_bytes = element_bytes(training.precision);
   return build_chain(chain);
 }

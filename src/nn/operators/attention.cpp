@@ -11,16 +11,21 @@ namespace {
 class RotaryModule final : public OperatorModule {
  public:
   RotaryModule(const op::Rotary& kind, OperatorPlace place)
-      : OperatorModule(std::move(place)), kind_(kind), table_(rotary_table(context(), kind.form, length())) {}
+      : OperatorModule(std::move(place)),
+        kind_(kind),
+        table_(rotary_table(context(), kind.form, length())) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override { rotate(pass.matrix(output()), false); }
-  void backward_input(const Batch& /*batch*/, Pass& pass) override { rotate(own_gradient(pass, output()), true); }
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    rotate(own_gradient(pass, output()), true);
+  }
 
  private:
   std::size_t length() const { return static_cast<std::size_t>(value(output()).rows); }
   void rotate(const Matrix& all, bool back) const {
     const Matrix x = rotated_columns(kind_, all);
-    kernels().rotate(x, length(), x.columns / static_cast<std::size_t>(kind_.head_size), *table_, back);
+    kernels().rotate(x, length(), x.columns / static_cast<std::size_t>(kind_.head_size), *table_,
+                     back);
   }
 
   op::Rotary kind_;
@@ -30,8 +35,10 @@ class RotaryModule final : public OperatorModule {
 /// Attention of the heads that this member has.
 class AttentionModule final : public OperatorModule {
  public:
-  AttentionModule(const op::SelfAttention& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {
-    if (kind_.buckets.count > 0) bias_.emplace(kind_.buckets, length(output()), length(op().inputs.back()), arena());
+  AttentionModule(const op::SelfAttention& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {
+    if (kind_.buckets.count > 0)
+      bias_.emplace(kind_.buckets, length(output()), length(op().inputs.back()), arena());
   }
 
   void forward(Batch& batch, Pass& pass) override {
@@ -45,12 +52,13 @@ class AttentionModule final : public OperatorModule {
     for (const ValueIndex v : op().inputs) gradients.push_back(new_gradient(batch, v));
     const AttentionInputs p = attention_inputs(op(), [&](ValueIndex v) { return pass.matrix(v); });
     std::size_t next = 0;
-    const AttentionInputs d = attention_inputs(op(), [&](ValueIndex) { return gradients[next++].matrix(); });
+    const AttentionInputs d =
+        attention_inputs(op(), [&](ValueIndex) { return gradients[next++].matrix(); });
     const Tensor bias = spread_bias(), bias_gradient = like_bias();
     if (bias_) kernels().fill_zero(bias_gradient.f32(), bias_gradient.size());
-    context().backend.attention.backward(form(batch, bias, bias_gradient), p.q, p.k, p.v, pass.values[output()],
-                                         statistics(pass).front().f32(), pass.gradients[output()].matrix, d.q, d.k, d.v,
-                                         arena());
+    context().backend.attention.backward(form(batch, bias, bias_gradient), p.q, p.k, p.v,
+                                         pass.values[output()], statistics(pass).front().f32(),
+                                         pass.gradients[output()].matrix, d.q, d.k, d.v, arena());
     statistics(pass).clear();
     if (bias_) statistics(pass).push_back(collected(bias_gradient));
     for (std::size_t i = 0; i < gradients.size(); ++i)
@@ -79,8 +87,12 @@ class AttentionModule final : public OperatorModule {
 
   std::size_t length(ValueIndex v) const { return static_cast<std::size_t>(value(v).rows); }
   /// Rows that see each other.
-  std::size_t span() const { return kind_.span > 0 ? static_cast<std::size_t>(kind_.span) : length(output()); }
-  std::size_t own_heads() const { return columns(output()) / static_cast<std::size_t>(kind_.head_size); }
+  std::size_t span() const {
+    return kind_.span > 0 ? static_cast<std::size_t>(kind_.span) : length(output());
+  }
+  std::size_t own_heads() const {
+    return columns(output()) / static_cast<std::size_t>(kind_.head_size);
+  }
 
   /// The bias by distance of this member's heads, and room for one; nothing without a bias.
   Tensor spread_bias() const {
@@ -88,7 +100,9 @@ class AttentionModule final : public OperatorModule {
     if (bias_) kernels().spread_columns(store().weight_matrix(parameter(0)), bias_->buckets(), all);
     return all;
   }
-  Tensor like_bias() const { return bias_ ? Tensor(arena(), own_heads(), bias_->distances()) : Tensor(); }
+  Tensor like_bias() const {
+    return bias_ ? Tensor(arena(), own_heads(), bias_->distances()) : Tensor();
+  }
   /// The gradient of the table from that by distance.
   Tensor collected(const Tensor& by_distance) const {
     Tensor table(arena(), own_heads(), static_cast<std::size_t>(kind_.buckets.count));

@@ -5,11 +5,13 @@
 namespace pptrain {
 namespace {
 
-/// Normalises the channels of a micro-batch, of which the replicas of the stage have parts: each gathers the moments of
-/// all, in the order of the plan, and sums what B needs over all. Both are done where a replica has no samples too.
+/// Normalises the channels of a micro-batch, of which the replicas of the stage have parts: each
+/// gathers the moments of all, in the order of the plan, and sums what B needs over all. Both are
+/// done where a replica has no samples too.
 class BatchNormModule final : public OperatorModule {
  public:
-  BatchNormModule(op::BatchNorm kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(std::move(kind)) {}
+  BatchNormModule(op::BatchNorm kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(std::move(kind)) {}
 
   void forward(Batch& batch, Pass& pass) override {
     const Matrix x = pass.matrix(input());
@@ -38,8 +40,8 @@ class BatchNormModule final : public OperatorModule {
     replicas().all_reduce_sum(sums.f32(), sums.size());
     Tensor dx = new_gradient(batch, input());
     if (batch.samples > 0) {
-      feature_maps().batch_norm_backward(x, dy, mean(s), variance(s), epsilon(), weight(0), sums.f32(), num_rows(batch),
-                                         dx);
+      feature_maps().batch_norm_backward(x, dy, mean(s), variance(s), epsilon(), weight(0),
+                                         sums.f32(), num_rows(batch), dx);
     }
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
@@ -47,7 +49,9 @@ class BatchNormModule final : public OperatorModule {
  private:
   float epsilon() const { return static_cast<float>(kind_.epsilon); }
   static float* mean(const std::vector<Tensor>& s) { return s.front().f32(); }
-  static float* variance(const std::vector<Tensor>& s) { return s.front().f32() + s.front().columns(); }
+  static float* variance(const std::vector<Tensor>& s) {
+    return s.front().f32() + s.front().columns();
+  }
   float* buffer(const char* what) const { return store().buffers().values(kind_.name + what); }
   /// The first of this member's channels, where `all` has a number for every channel.
   float* own(float* all) const {
@@ -61,7 +65,8 @@ class BatchNormModule final : public OperatorModule {
     const auto pixels = static_cast<double>(value(input()).rows);
     if (context().replicas == nullptr) return {pixels * static_cast<double>(batch.samples)};
     std::vector<double> all;
-    for (const Interval& samples : context().samples) all.push_back(pixels * static_cast<double>(samples.size()));
+    for (const Interval& samples : context().samples)
+      all.push_back(pixels * static_cast<double>(samples.size()));
     return all;
   }
   double num_rows(const Batch& batch) const {
@@ -70,7 +75,8 @@ class BatchNormModule final : public OperatorModule {
   }
 
   void find_statistics(const Batch& batch, const Matrix& x, float* mean, float* variance) {
-    const auto members = static_cast<std::size_t>(replicas().size()), own = static_cast<std::size_t>(replicas().rank());
+    const auto members = static_cast<std::size_t>(replicas().size()),
+               own = static_cast<std::size_t>(replicas().rank());
     Tensor moments(arena(), members, 2 * x.columns);
     feature_maps().batch_moments(x, moments.f32() + own * moments.columns());
     std::vector<Interval> slices;
@@ -110,7 +116,8 @@ class BatchNormModule final : public OperatorModule {
     feature_maps().count(buffer(".num_batches_tracked"));
   }
 
-  void normalise(const Batch& batch, const Matrix& x, const float* mean, const float* variance, const Matrix& y) {
+  void normalise(const Batch& batch, const Matrix& x, const float* mean, const float* variance,
+                 const Matrix& y) {
     if (batch.samples == 0) return;
     feature_maps().batch_norm_forward(x, mean, variance, epsilon(), weight(0), weight(1), y);
   }

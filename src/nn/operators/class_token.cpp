@@ -21,8 +21,10 @@ class ClassTokenModule final : public OperatorModule {
       const std::size_t n = batch.samples, width = columns(output());
       const Matrix x = by_sample(pass.matrix(input()), n), all = by_sample(out, n);
       const float *token = weight(0), *places = weight(1);
-      kernels().residual_add(for_all(token, n, width), for_all(places, n, width), nullptr, all.columns_from(0, width));
-      kernels().residual_add(x, for_all(places + width, n, x.columns), nullptr, all.columns_from(width, x.columns));
+      kernels().residual_add(for_all(token, n, width), for_all(places, n, width), nullptr,
+                             all.columns_from(0, width));
+      kernels().residual_add(x, for_all(places + width, n, x.columns), nullptr,
+                             all.columns_from(width, x.columns));
     }
     pass.values[output()] = std::move(out);
   }

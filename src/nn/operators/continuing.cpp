@@ -11,7 +11,8 @@ namespace {
 /// A module without backward passes.
 class ContinuingModule : public OperatorModule {
  public:
-  ContinuingModule(OperatorPlace place, const TextPlace& where) : OperatorModule(std::move(place)), where_(where) {}
+  ContinuingModule(OperatorPlace place, const TextPlace& where)
+      : OperatorModule(std::move(place)), where_(where) {}
   void backward_input(const Batch& /*batch*/, Pass& /*pass*/) override {
     PPTRAIN_ASSERT(false, "a text is continued, not trained on");
   }
@@ -70,7 +71,8 @@ class ContinuingAttention final : public ContinuingModule {
   ContinuingAttention(const op::SelfAttention& kind, OperatorPlace place, const TextPlace& where)
       : ContinuingModule(std::move(place), where), kind_(kind) {
     const std::size_t columns = form(0).key_heads * form(0).head_size;
-    for (Tensor* kept : {&keys_, &values_}) *kept = Tensor(arena(), where.capacity, columns, context().type);
+    for (Tensor* kept : {&keys_, &values_})
+      *kept = Tensor(arena(), where.capacity, columns, context().type);
   }
 
   void forward(Batch& batch, Pass& pass) override {

@@ -10,8 +10,8 @@ struct TextPlace {
   std::size_t capacity = 0;  ///< tokens that a text may have
 };
 
-/// The module of an operator whose rows continue one text: it reads keys, values and angles by `where`, which outlives
-/// it and is set before each pass, and has a forward pass alone.
+/// The module of an operator whose rows continue one text: it reads keys, values and angles by
+/// `where`, which outlives it and is set before each pass, and has a forward pass alone.
 std::unique_ptr<OperatorModule> make_continuing(OperatorPlace place, const TextPlace& where);
 
 }  // namespace pptrain

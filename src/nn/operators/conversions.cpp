@@ -36,7 +36,8 @@ class SumModule final : public OperatorModule {
 
 /// Columns of a value that belong to a part of its axis, where no two parts have the same ones.
 Interval columns_of(const AxisDivision& divided, Interval part) {
-  PPTRAIN_ASSERT(divided.groups == 1 && divided.sharing == 1, "columns that lie apart, or that members share");
+  PPTRAIN_ASSERT(divided.groups == 1 && divided.sharing == 1,
+                 "columns that lie apart, or that members share");
   return {part.begin * divided.unit, part.end * divided.unit};
 }
 
@@ -48,7 +49,8 @@ std::vector<Interval> column_parts(const AxisDivision& divided, std::vector<Inte
 
 /// This member's columns of a whole matrix.
 Matrix own_columns(const Matrix& whole, Interval columns) {
-  return whole.columns_from(static_cast<std::size_t>(columns.begin), static_cast<std::size_t>(columns.size()));
+  return whole.columns_from(static_cast<std::size_t>(columns.begin),
+                            static_cast<std::size_t>(columns.size()));
 }
 
 class GatherModule final : public OperatorModule {
@@ -57,8 +59,9 @@ class GatherModule final : public OperatorModule {
 
   void forward(Batch& /*batch*/, Pass& pass) override {
     const AxisDivision& divided = value(input()).divided;
-    pass.values[output()] = gathered_columns(context(), column_parts(divided, context().parts(divided.axis)),
-                                             std::move(pass.values[input()]));
+    pass.values[output()] =
+        gathered_columns(context(), column_parts(divided, context().parts(divided.axis)),
+                         std::move(pass.values[input()]));
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     Gradient own = pass.gradients[output()];
@@ -73,16 +76,18 @@ class TakeModule final : public OperatorModule {
 
   void forward(Batch& /*batch*/, Pass& pass) override {
     const Interval own = columns_of(value(output()).divided, part(output()));
-    pass.parts[output()] = {input(), static_cast<std::size_t>(own.begin), static_cast<std::size_t>(own.size()), {}};
+    pass.parts[output()] = {
+        input(), static_cast<std::size_t>(own.begin), static_cast<std::size_t>(own.size()), {}};
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     if (reads_samples()) return;
     PPTRAIN_ASSERT(pass.gradients[output()].is_own(), "columns of value {}", output());
     Tensor own = std::move(*pass.gradients[output()].owner);
     const AxisDivision& divided = value(output()).divided;
-    add_gradient(pass, input(),
-                 make_gradient(gathered_columns(context(), column_parts(divided, context().parts(divided.axis)),
-                                                std::move(own))));
+    add_gradient(
+        pass, input(),
+        make_gradient(gathered_columns(
+            context(), column_parts(divided, context().parts(divided.axis)), std::move(own))));
   }
 };
 

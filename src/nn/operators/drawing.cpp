@@ -1,4 +1,5 @@
-// What draws images from a few numbers: rows of their own, larger maps, pixels in other orders, and the loss.
+// What draws images from a few numbers: rows of their own, larger maps, pixels in other orders, and
+// the loss.
 #include "nn/operators/modules.hpp"
 #include "nn/operators/sample_rows.hpp"
 
@@ -22,7 +23,8 @@ class ReshapeModule final : public OperatorModule {
 
  private:
   void copy(const Batch& batch, const Matrix& from, const Matrix& to) const {
-    if (batch.samples > 0) kernels().convert(by_sample(from, batch.samples), by_sample(to, batch.samples));
+    if (batch.samples > 0)
+      kernels().convert(by_sample(from, batch.samples), by_sample(to, batch.samples));
   }
 };
 
@@ -34,7 +36,8 @@ class PlacesModule final : public OperatorModule {
     Tensor y = new_value(batch, output());
     if (batch.samples > 0) {
       const Matrix all = by_sample(y, batch.samples);
-      const Matrix places = {const_cast<float*>(weight(0)), batch.samples, all.columns, 0, DType::f32};
+      const Matrix places = {const_cast<float*>(weight(0)), batch.samples, all.columns, 0,
+                             DType::f32};
       kernels().residual_add(by_sample(pass.matrix(input()), batch.samples), places, nullptr, all);
     }
     pass.values[output()] = std::move(y);
@@ -54,7 +57,8 @@ class PlacesModule final : public OperatorModule {
 
 class EnlargeModule final : public OperatorModule {
  public:
-  EnlargeModule(const op::Enlarge& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  EnlargeModule(const op::Enlarge& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor y = new_value(batch, output());
@@ -75,7 +79,8 @@ class EnlargeModule final : public OperatorModule {
 
 class TilesModule final : public OperatorModule {
  public:
-  TilesModule(const op::Tiles& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  TilesModule(const op::Tiles& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor y = new_value(batch, output());
@@ -110,7 +115,8 @@ class SquareLossModule final : public OperatorModule {
   /// The numbers become their own gradient.
   void backward_input(const Batch& batch, Pass& pass) override {
     const Matrix x = pass.matrix(input());
-    feature_maps().square_loss_gradient(x, batch.drawings, batch.loss_scale / static_cast<float>(numbers()));
+    feature_maps().square_loss_gradient(x, batch.drawings,
+                                        batch.loss_scale / static_cast<float>(numbers()));
     Gradient gradient = make_gradient(std::move(pass.values[input()]));
     gradient.matrix = x;
     add_gradient(pass, input(), std::move(gradient));
@@ -118,7 +124,9 @@ class SquareLossModule final : public OperatorModule {
 
  private:
   /// Pixels times channels of a sample, over which the loss is a mean.
-  double numbers() const { return static_cast<double>(value(input()).rows * value(input()).columns); }
+  double numbers() const {
+    return static_cast<double>(value(input()).rows * value(input()).columns);
+  }
 };
 
 }  // namespace

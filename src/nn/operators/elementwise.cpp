@@ -6,7 +6,8 @@ namespace {
 
 class ActivateModule final : public OperatorModule {
  public:
-  ActivateModule(const op::Activate& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  ActivateModule(const op::Activate& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     if (fused().forward_elsewhere) return;
@@ -20,7 +21,8 @@ class ActivateModule final : public OperatorModule {
     Tensor again = new_value(batch, output());
     Tensor copy;
     const Matrix u = pass.matrix(input());
-    kernels().activation_backward(kind_.activation, u, as_type(u.type, pass.gradients[output()].matrix, copy), gradient,
+    kernels().activation_backward(kind_.activation, u,
+                                  as_type(u.type, pass.gradients[output()].matrix, copy), gradient,
                                   again);
     pass.values[output()] = std::move(again);
     add_gradient(pass, input(), make_gradient(std::move(gradient)));
@@ -32,7 +34,8 @@ class ActivateModule final : public OperatorModule {
 
 class GateModule final : public OperatorModule {
  public:
-  GateModule(const op::Gate& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  GateModule(const op::Gate& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor out = new_value(batch, output());
@@ -57,7 +60,8 @@ class GateModule final : public OperatorModule {
 /// x + y + bias. Both inputs have the gradient of the sum.
 class AddModule final : public OperatorModule {
  public:
-  AddModule(const op::Addition& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  AddModule(const op::Addition& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override {
     if (fused().forward_elsewhere) return;
@@ -68,7 +72,8 @@ class AddModule final : public OperatorModule {
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const Gradient gradient = pass.gradients[output()];
-    // The gradient of the bias is summed here, in fp32: until W, products keep a narrower copy alone.
+    // The gradient of the bias is summed here, in fp32: until W, products keep a narrower copy
+    // alone.
     if (kind_.bias) kernels().add_column_sums(gradient.matrix, store().adding(parameter(0)));
     add_gradient(pass, input(0), gradient);
     add_gradient(pass, input(1), gradient);
@@ -81,7 +86,8 @@ class AddModule final : public OperatorModule {
 /// Drops the same elements of the value and of its gradient.
 class DropoutModule final : public OperatorModule {
  public:
-  DropoutModule(const op::Dropout& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  DropoutModule(const op::Dropout& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     if (batch.dropout) drop(*batch.dropout, pass.matrix(output()));
@@ -92,7 +98,8 @@ class DropoutModule final : public OperatorModule {
 
  private:
   void drop(const DropoutNumbers& numbers, const Matrix& x) const {
-    const auto of_sample = static_cast<std::uint64_t>(value(output()).rows * value(output()).columns);
+    const auto of_sample =
+        static_cast<std::uint64_t>(value(output()).rows * value(output()).columns);
     const std::uint64_t first = static_cast<std::uint64_t>(numbers.first_sample) * of_sample;
     kernels().dropout(x.f32(), x.size(), {numbers.seed, kind_.stream, first, kind_.rate});
   }
@@ -100,7 +107,8 @@ class DropoutModule final : public OperatorModule {
   op::Dropout kind_;
 };
 
-/// Another element type; where it is the same already nothing is done. A gradient keeps the type that it has.
+/// Another element type; where it is the same already nothing is done. A gradient keeps the type
+/// that it has.
 class ConvertModule final : public OperatorModule {
  public:
   using OperatorModule::OperatorModule;

@@ -11,12 +11,13 @@ namespace {
 /// A choice on its way: its weight, its expert and the member that it comes from.
 constexpr std::size_t num_columns = 3;
 
-/// What the modules have in common. A row goes once for each of its choices, to the member with that expert: rows are
-/// dispatched to all experts, and a member's experts lie one behind the other. Choices of experts that are full go
-/// nowhere.
+/// What the modules have in common. A row goes once for each of its choices, to the member with
+/// that expert: rows are dispatched to all experts, and a member's experts lie one behind the
+/// other. Choices of experts that are full go nowhere.
 class ExchangeModule : public OperatorModule {
  public:
-  ExchangeModule(const ExpertForm& form, OperatorPlace place) : OperatorModule(std::move(place)), form_(form) {}
+  ExchangeModule(const ExpertForm& form, OperatorPlace place)
+      : OperatorModule(std::move(place)), form_(form) {}
 
  protected:
   using Counts = std::vector<std::size_t>;
@@ -28,7 +29,8 @@ class ExchangeModule : public OperatorModule {
   const ExpertOrder& routes(Pass& pass, ValueIndex choice) const {
     std::shared_ptr<const ExpertOrder>& order = pass.orders[choice];
     if (order == nullptr) {
-      order = std::make_shared<const ExpertOrder>(experts(), pass.matrix(choice), Interval{0, form_.experts}, arena());
+      order = std::make_shared<const ExpertOrder>(experts(), pass.matrix(choice),
+                                                  Interval{0, form_.experts}, arena());
     }
     return *order;
   }
@@ -54,10 +56,13 @@ class ExchangeModule : public OperatorModule {
     group().all_to_all(from, sent, to, received);
   }
 
-  /// Rows of x, once for each choice that goes somewhere, to the members of their experts: `rows` of them come.
-  Tensor sent_rows(const ExpertOrder& routes, const Matrix& x, const Counts& came, std::size_t rows) const {
+  /// Rows of x, once for each choice that goes somewhere, to the members of their experts: `rows`
+  /// of them come.
+  Tensor sent_rows(const ExpertOrder& routes, const Matrix& x, const Counts& came,
+                   std::size_t rows) const {
     const std::size_t bytes = x.columns * size_of(x.type);
-    const Tensor packed(arena(), std::max<std::size_t>(routes.num_dispatched(), 1), x.columns, x.type);
+    const Tensor packed(arena(), std::max<std::size_t>(routes.num_dispatched(), 1), x.columns,
+                        x.type);
     experts().dispatch(routes.places(), x, packed);
     Tensor received(arena(), rows, x.columns, x.type);
     if (std::accumulate(came.begin(), came.end(), std::size_t{0}) == 0) {
@@ -69,7 +74,8 @@ class ExchangeModule : public OperatorModule {
 
   /// The way back: for each row the sum of what comes back of it, that of its first choice first.
   Tensor returned_rows(const ExpertOrder& routes, const Matrix& x, const Counts& came) const {
-    const Tensor back(arena(), std::max<std::size_t>(routes.num_dispatched(), 1), x.columns, DType::f32);
+    const Tensor back(arena(), std::max<std::size_t>(routes.num_dispatched(), 1), x.columns,
+                      DType::f32);
     exchange(x.data, came, back.matrix().data, sent(routes), x.columns * sizeof(float));
     Tensor sums(arena(), routes.rows(), x.columns, DType::f32);
     experts().combine(routes.places(), back, sums);
@@ -83,14 +89,17 @@ class ExchangeModule : public OperatorModule {
 /// Counts are exchanged first, so that each knows how many rows come to it.
 class SendChoicesModule final : public ExchangeModule {
  public:
-  SendChoicesModule(const op::SendChoices& kind, OperatorPlace place) : ExchangeModule(kind.form, std::move(place)) {}
+  SendChoicesModule(const op::SendChoices& kind, OperatorPlace place)
+      : ExchangeModule(kind.form, std::move(place)) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override {
     const ExpertOrder& own = routes(pass, input());
     const Counts coming = exchanged(sent(own));
     const std::size_t rows = std::accumulate(coming.begin(), coming.end(), std::size_t{0});
-    const Tensor packed(arena(), std::max<std::size_t>(own.num_dispatched(), 1), num_columns, DType::f32);
-    experts().pack_choices(own.places(), pass.matrix(input()), static_cast<float>(group().rank()), packed);
+    const Tensor packed(arena(), std::max<std::size_t>(own.num_dispatched(), 1), num_columns,
+                        DType::f32);
+    experts().pack_choices(own.places(), pass.matrix(input()), static_cast<float>(group().rank()),
+                           packed);
     Tensor received(arena(), std::max<std::size_t>(rows, 1), num_columns, DType::f32);
     if (rows == 0) {
       // Rows of no expert, which come from no member.
@@ -131,31 +140,36 @@ class SendChoicesModule final : public ExchangeModule {
 
 class SendRowsModule final : public ExchangeModule {
  public:
-  SendRowsModule(const op::SendRows& kind, OperatorPlace place) : ExchangeModule(kind.form, std::move(place)) {}
+  SendRowsModule(const op::SendRows& kind, OperatorPlace place)
+      : ExchangeModule(kind.form, std::move(place)) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override {
     const Matrix received = pass.matrix(input(2));
-    pass.values[output()] = sent_rows(routes(pass, input(1)), pass.matrix(input()), came(received), received.rows);
+    pass.values[output()] =
+        sent_rows(routes(pass, input(1)), pass.matrix(input()), came(received), received.rows);
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
-    add_gradient(pass, input(),
-                 make_gradient(returned_rows(routes(pass, input(1)), pass.gradients[output()].matrix,
-                                             came(pass.matrix(input(2))))));
+    add_gradient(
+        pass, input(),
+        make_gradient(returned_rows(routes(pass, input(1)), pass.gradients[output()].matrix,
+                                    came(pass.matrix(input(2))))));
   }
 };
 
 class ReturnRowsModule final : public ExchangeModule {
  public:
-  ReturnRowsModule(const op::ReturnRows& kind, OperatorPlace place) : ExchangeModule(kind.form, std::move(place)) {}
+  ReturnRowsModule(const op::ReturnRows& kind, OperatorPlace place)
+      : ExchangeModule(kind.form, std::move(place)) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override {
-    pass.values[output()] = returned_rows(routes(pass, input(1)), pass.matrix(input()), came(pass.matrix(input(2))));
+    pass.values[output()] =
+        returned_rows(routes(pass, input(1)), pass.matrix(input()), came(pass.matrix(input(2))));
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const Matrix received = pass.matrix(input(2));
     add_gradient(pass, input(),
-                 make_gradient(sent_rows(routes(pass, input(1)), pass.gradients[output()].matrix, came(received),
-                                         received.rows)));
+                 make_gradient(sent_rows(routes(pass, input(1)), pass.gradients[output()].matrix,
+                                         came(received), received.rows)));
   }
 };
 

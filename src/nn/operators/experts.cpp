@@ -1,5 +1,5 @@
-// What lies between a router and the stream: rows sorted by their experts, products of each expert with its rows, and
-// the way back.
+// What lies between a router and the stream: rows sorted by their experts, products of each expert
+// with its rows, and the way back.
 #include <algorithm>
 
 #include "nn/operators/modules.hpp"
@@ -7,21 +7,26 @@
 namespace pptrain {
 namespace {
 
-/// What the modules have in common: the router's result is the last input. Where experts are divided a member has the
-/// rows of its own ones; where no row goes to these it has one row of zeros, so that no tensor is empty.
+/// What the modules have in common: the router's result is the last input. Where experts are
+/// divided a member has the rows of its own ones; where no row goes to these it has one row of
+/// zeros, so that no tensor is empty.
 class ExpertModule : public OperatorModule {
  public:
-  ExpertModule(const ExpertForm& form, OperatorPlace place) : OperatorModule(std::move(place)), form_(form) {}
+  ExpertModule(const ExpertForm& form, OperatorPlace place)
+      : OperatorModule(std::move(place)), form_(form) {}
 
  protected:
   std::size_t chosen() const { return static_cast<std::size_t>(form_.chosen); }
   Matrix choice(const Pass& pass) const { return pass.matrix(op().inputs.back()); }
   /// The experts that this member has.
-  Interval own() const { return form_.divided ? context().part(ShardAxis::experts) : Interval{0, form_.experts}; }
+  Interval own() const {
+    return form_.divided ? context().part(ShardAxis::experts) : Interval{0, form_.experts};
+  }
   /// Made once for the modules of a pass, since that waits for the device.
   const ExpertOrder& order(Pass& pass) const {
     std::shared_ptr<const ExpertOrder>& order = pass.orders[op().inputs.back()];
-    if (order == nullptr) order = std::make_shared<const ExpertOrder>(experts(), choice(pass), own(), arena());
+    if (order == nullptr)
+      order = std::make_shared<const ExpertOrder>(experts(), choice(pass), own(), arena());
     return *order;
   }
 
@@ -33,12 +38,15 @@ class ExpertModule : public OperatorModule {
     return dispatched(places, v, value(v).is_whole() ? DType::f32 : type_of(value(v).element));
   }
   /// The dispatched rows of a value or gradient, without the row of zeros.
-  static Matrix used(const ExpertOrder& places, const Matrix& all) { return all.rows_from(0, places.num_dispatched()); }
+  static Matrix used(const ExpertOrder& places, const Matrix& all) {
+    return all.rows_from(0, places.num_dispatched());
+  }
 
  private:
   Tensor dispatched(const ExpertOrder& places, ValueIndex v, DType type) const {
     Tensor tensor(arena(), std::max<std::size_t>(places.num_dispatched(), 1), columns(v), type);
-    if (places.num_dispatched() == 0) arena().device().fill(tensor.matrix().data, 0, tensor.size() * size_of(type));
+    if (places.num_dispatched() == 0)
+      arena().device().fill(tensor.matrix().data, 0, tensor.size() * size_of(type));
     return tensor;
   }
 
@@ -76,7 +84,8 @@ class ExpertLinearModule final : public ExpertModule {
     Tensor y = new_dispatched(places, output());
     const Matrix x = pass.matrix(input());
     for_each_expert(places, [&](std::size_t e, const Rows& rows) {
-      gemm().multiply(Transpose::no, rows.of(x), Transpose::yes, store().compute_matrix(parameter(e)), rows.of(y));
+      gemm().multiply(Transpose::no, rows.of(x), Transpose::yes,
+                      store().compute_matrix(parameter(e)), rows.of(y));
     });
     pass.values[output()] = std::move(y);
   }
@@ -90,8 +99,8 @@ class ExpertLinearModule final : public ExpertModule {
     Tensor dx = adds ? Tensor() : new_dispatched_gradient(places, input());
     const Matrix to = adds ? sum.matrix : dx.matrix();
     for_each_expert(places, [&](std::size_t e, const Rows& rows) {
-      gemm().multiply(Transpose::no, rows.of(dy), Transpose::no, store().compute_matrix(parameter(e)), rows.of(to),
-                      {.accumulate = adds});
+      gemm().multiply(Transpose::no, rows.of(dy), Transpose::no,
+                      store().compute_matrix(parameter(e)), rows.of(to), {.accumulate = adds});
     });
     if (!adds) add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
@@ -105,7 +114,8 @@ class ExpertLinearModule final : public ExpertModule {
       if (places.count(e) == 0) store().adding(parameter(static_cast<std::size_t>(e)));
     }
     for_each_expert(places, [&](std::size_t e, const Rows& rows) {
-      gemm().multiply(Transpose::yes, rows.of(dy), Transpose::no, rows.of(x), store().gradient_matrix(parameter(e)),
+      gemm().multiply(Transpose::yes, rows.of(dy), Transpose::no, rows.of(x),
+                      store().gradient_matrix(parameter(e)),
                       {.accumulate = store().accumulates(parameter(e))});
     });
   }
@@ -123,13 +133,14 @@ class ExpertLinearModule final : public ExpertModule {
   template <class Compute>
   void for_each_expert(const ExpertOrder& places, const Compute& compute) const {
     for (std::int64_t e = own().begin; e < own().end; ++e) {
-      if (places.count(e) > 0) compute(static_cast<std::size_t>(e), Rows{places.begin(e), places.count(e)});
+      if (places.count(e) > 0)
+        compute(static_cast<std::size_t>(e), Rows{places.begin(e), places.count(e)});
     }
   }
 };
 
-/// A gate, or an activation, whose rows have weights: of dispatched rows those that the router gave them, else the
-/// sigmoid of logits.
+/// A gate, or an activation, whose rows have weights: of dispatched rows those that the router gave
+/// them, else the sigmoid of logits.
 class WeightedGateModule final : public ExpertModule {
  public:
   WeightedGateModule(const op::WeightedGate& kind, OperatorPlace place)
@@ -152,13 +163,15 @@ class WeightedGateModule final : public ExpertModule {
     const RowWeights of_rows = weights(pass);
     // A value that every member has whole has gradients of fp32.
     Tensor converted;
-    const Matrix given = as_type(pass.matrix(input(0)).type, pass.gradients[output()].matrix, converted);
+    const Matrix given =
+        as_type(pass.matrix(input(0)).type, pass.gradients[output()].matrix, converted);
     const auto like_given = [&] { return Tensor(arena(), given.rows, given.columns, given.type); };
     Tensor gate = like_given(), up = is_gated() ? like_given() : Tensor(), again = like_given();
     if (of_rows.count == 0) kernels().convert(given, gate);
     weigh(given, of_rows, gate);
     if (is_gated()) {
-      kernels().gate_backward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate, up, again);
+      kernels().gate_backward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate,
+                              up, again);
     } else {
       kernels().activation_backward(activation_, pass.matrix(input(0)), gate, gate, again);
     }
@@ -198,11 +211,13 @@ class WeightedGateModule final : public ExpertModule {
     return weights;
   }
 
-  /// Adds the gradients of the rows' weights, of this member's columns or experts: of each row the product of `given`
-  /// and the value `made`, without its weight.
-  void add_weight_gradient(Pass& pass, const Matrix& given, const Matrix& made, const RowWeights& weights) const {
+  /// Adds the gradients of the rows' weights, of this member's columns or experts: of each row the
+  /// product of `given` and the value `made`, without its weight.
+  void add_weight_gradient(Pass& pass, const Matrix& given, const Matrix& made,
+                           const RowWeights& weights) const {
     const Tensor products(arena(), 1, std::max<std::size_t>(weights.count, 1));
-    if (weights.count > 0) experts().row_products(weights.of(given), weights.of(made), products.f32());
+    if (weights.count > 0)
+      experts().row_products(weights.of(given), weights.of(made), products.f32());
     const Matrix of = pass.matrix(weights_input());
     Tensor gradient(arena(), of.rows, of.columns, DType::f32);
     if (are_routed()) {

@@ -8,14 +8,16 @@ class ConvolutionModule final : public OperatorModule {
  public:
   ConvolutionModule(const op::Convolution& kind, OperatorPlace place)
       : OperatorModule(std::move(place)),
-        form_{kind.window, static_cast<std::int64_t>(columns(input())), static_cast<std::int64_t>(columns(output())),
+        form_{kind.window, static_cast<std::int64_t>(columns(input())),
+              static_cast<std::int64_t>(columns(output())),
               feature_maps().convolutions().factors(context().type)},
         bias_(kind.bias) {}
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor y = new_value(batch, output());
     if (batch.samples > 0) {
-      feature_maps().convolutions().forward(form_, pass.matrix(input()), factor(), bias_ ? weight(1) : nullptr, y);
+      feature_maps().convolutions().forward(form_, pass.matrix(input()), factor(),
+                                            bias_ ? weight(1) : nullptr, y);
     }
     pass.values[output()] = std::move(y);
   }
@@ -24,7 +26,8 @@ class ConvolutionModule final : public OperatorModule {
     if (reads_samples()) return;
     Tensor dx = new_gradient(batch, input());
     if (batch.samples > 0) {
-      feature_maps().convolutions().backward_input(form_, pass.gradients[output()].matrix, factor(), dx);
+      feature_maps().convolutions().backward_input(form_, pass.gradients[output()].matrix, factor(),
+                                                   dx);
     }
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
@@ -48,7 +51,8 @@ class ConvolutionModule final : public OperatorModule {
  private:
   /// The weight in the type of factors.
   Matrix factor() const {
-    return form_.factors == DType::f32 ? store().weight_matrix(parameter(0)) : store().compute_matrix(parameter(0));
+    return form_.factors == DType::f32 ? store().weight_matrix(parameter(0))
+                                       : store().compute_matrix(parameter(0));
   }
 
   ConvolutionForm form_;
@@ -57,17 +61,20 @@ class ConvolutionModule final : public OperatorModule {
 
 class PoolModule final : public OperatorModule {
  public:
-  PoolModule(const op::Pool& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  PoolModule(const op::Pool& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor y = new_value(batch, output());
     if (kind_.kind == PoolKind::average) {
-      if (batch.samples > 0) feature_maps().average_pool_forward(kind_.window, pass.matrix(input()), y);
+      if (batch.samples > 0)
+        feature_maps().average_pool_forward(kind_.window, pass.matrix(input()), y);
     } else {
       std::vector<Tensor>& s = statistics(pass);
       s.clear();
       s.emplace_back(arena(), y.rows(), y.columns());
-      if (batch.samples > 0) feature_maps().max_pool_forward(kind_.window, pass.matrix(input()), y, chosen(s));
+      if (batch.samples > 0)
+        feature_maps().max_pool_forward(kind_.window, pass.matrix(input()), y, chosen(s));
     }
     pass.values[output()] = std::move(y);
   }
@@ -105,7 +112,8 @@ class FlattenModule final : public OperatorModule {
   }
   void backward_input(const Batch& batch, Pass& pass) override {
     Tensor dx = new_gradient(batch, input());
-    if (batch.samples > 0) feature_maps().flatten(batch.samples, dx, pass.gradients[output()].matrix, true);
+    if (batch.samples > 0)
+      feature_maps().flatten(batch.samples, dx, pass.gradients[output()].matrix, true);
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
 };

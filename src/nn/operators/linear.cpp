@@ -3,8 +3,9 @@
 namespace pptrain {
 namespace {
 
-/// Columns of the rows that hold a result. Products of a narrow type are fast on devices whose matrix units load
-/// 16 bytes at once only where every row begins at a multiple of them; GPT-2's vocabulary is odd.
+/// Columns of the rows that hold a result. Products of a narrow type are fast on devices whose
+/// matrix units load 16 bytes at once only where every row begins at a multiple of them; GPT-2's
+/// vocabulary is odd.
 std::size_t padded_columns(std::size_t columns, DType type) {
   const std::size_t together = type == DType::f32 ? 1 : 16 / size_of(type);
   return (columns + together - 1) / together * together;
@@ -14,17 +15,20 @@ std::size_t padded_columns(std::size_t columns, DType type) {
 class LinearModule final : public OperatorModule {
  public:
   LinearModule(const op::Linear& kind, OperatorPlace place)
-      : OperatorModule(std::move(place)), kind_(kind), is_given_alone_(has_narrow_gradient(list(), input())) {}
+      : OperatorModule(std::move(place)),
+        kind_(kind),
+        is_given_alone_(has_narrow_gradient(list(), input())) {}
 
   void forward(Batch& batch, Pass& pass) override {
     const std::size_t width = columns(output());
     const DType type = type_of(value(output()).element);
-    pass.values[output()] =
-        Tensor(arena(), rows(batch, output()), kind_.padded ? padded_columns(width, type) : width, type);
+    pass.values[output()] = Tensor(arena(), rows(batch, output()),
+                                   kind_.padded ? padded_columns(width, type) : width, type);
     if (kind_.padded) pass.parts[output()].columns = width;
     GemmOptions options;
     // The bias is in the partial sums of the first member.
-    const bool adds_bias = kind_.bias && (kind_.division != WeightDivision::rows || group().rank() == 0);
+    const bool adds_bias =
+        kind_.bias && (kind_.division != WeightDivision::rows || group().rank() == 0);
     if (adds_bias) options.bias = weight(1);
     if (fused().activated) {
       pass.values[*fused().activated] = new_value(batch, *fused().activated);
@@ -48,8 +52,8 @@ class LinearModule final : public OperatorModule {
 
   void backward_weight(const Batch& /*batch*/, Pass& pass) override {
     Tensor x;
-    gemm().multiply(Transpose::yes, pass.gradients[output()].matrix, Transpose::no, as_factor(pass.matrix(input()), x),
-                    store().gradient_matrix(parameter(0)),
+    gemm().multiply(Transpose::yes, pass.gradients[output()].matrix, Transpose::no,
+                    as_factor(pass.matrix(input()), x), store().gradient_matrix(parameter(0)),
                     {.accumulate = store().accumulates(parameter(0)),
                      .bias_gradient = kind_.bias ? store().adding(parameter(1)) : nullptr});
   }
@@ -65,8 +69,8 @@ class LinearModule final : public OperatorModule {
     return kind_.full ? as_type(DType::f32, x, copy) : as_compute(x, copy);
   }
 
-  /// The gradient of the result becomes a copy in the type of this product, where it has another one: B and W both
-  /// multiply it, and nothing else reads it.
+  /// The gradient of the result becomes a copy in the type of this product, where it has another
+  /// one: B and W both multiply it, and nothing else reads it.
   void narrow_gradient(Pass& pass) const {
     Tensor copy;
     as_factor(pass.gradients[output()].matrix, copy);
@@ -82,7 +86,8 @@ class LinearModule final : public OperatorModule {
       gemm().multiply(Transpose::no, dy, Transpose::no, w, sum.matrix, {.accumulate = true});
       return;
     }
-    Tensor dx = is_given_alone_ && group().size() == 1 ? new_value(batch, input()) : new_gradient(batch, input());
+    Tensor dx = is_given_alone_ && group().size() == 1 ? new_value(batch, input())
+                                                       : new_gradient(batch, input());
     gemm().multiply(Transpose::no, dy, Transpose::no, w, dx);
     add_gradient(pass, input(), make_gradient(std::move(dx)));
   }
@@ -99,7 +104,8 @@ class LinearModule final : public OperatorModule {
 
   const AxisDivision& divided() const { return value(output()).divided; }
 
-  /// Whether members hold equal units of the weight: key heads that several members' query heads share.
+  /// Whether members hold equal units of the weight: key heads that several members' query heads
+  /// share.
   bool units_are_shared() const {
     if (divided().sharing == 1) return false;
     std::int64_t end = 0;
@@ -110,14 +116,15 @@ class LinearModule final : public OperatorModule {
     return false;
   }
 
-  /// A shared unit's gradient becomes the sum over those who hold it, so that their weights stay equal. Gradients of
-  /// inputs have gone before, from what each member has itself.
+  /// A shared unit's gradient becomes the sum over those who hold it, so that their weights stay
+  /// equal. Gradients of inputs have gone before, from what each member has itself.
   void sum_shared(Pass& pass) const {
     const Matrix own = pass.gradients[output()].matrix;
     const Interval units = divided().units(part(output()));
     Tensor all(arena(), own.rows, static_cast<std::size_t>(value(output()).columns));
     kernels().fill_zero(all.f32(), all.size());
-    const Matrix mine = all.matrix().columns_from(static_cast<std::size_t>(units.begin * divided().unit), own.columns);
+    const Matrix mine = all.matrix().columns_from(
+        static_cast<std::size_t>(units.begin * divided().unit), own.columns);
     kernels().convert(own, mine);
     group().all_reduce_sum(all.f32(), all.size());
     Tensor summed(arena(), own.rows, own.columns, own.type);

@@ -1,4 +1,5 @@
-// Parts of samples: ports, which are taken apart behind a boundary and put together before it, or a row.
+// Parts of samples: ports, which are taken apart behind a boundary and put together before it, or a
+// row.
 #include "nn/operators/modules.hpp"
 #include "nn/operators/sample_rows.hpp"
 
@@ -12,10 +13,12 @@ class SplitModule final : public OperatorModule {
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor port = new_value(batch, output());
-    if (batch.samples > 0) kernels().convert(port_of(batch, pass.matrix(input())), by_sample(port, batch.samples));
+    if (batch.samples > 0)
+      kernels().convert(port_of(batch, pass.matrix(input())), by_sample(port, batch.samples));
     pass.values[output()] = std::move(port);
   }
-  /// The gradients of all ports together are that of the input; it is zero where nobody has asked for a port's.
+  /// The gradients of all ports together are that of the input; it is zero where nobody has asked
+  /// for a port's.
   void backward_input(const Batch& batch, Pass& pass) override {
     Gradient& whole = pass.gradients[input()];
     if (!whole) {

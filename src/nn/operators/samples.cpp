@@ -1,29 +1,33 @@
-// What reads the samples: the embedding of tokens, the numbers of a classifier; and the scale behind an embedding.
+// What reads the samples: the embedding of tokens, the numbers of a classifier; and the scale
+// behind an embedding.
 #include "nn/operators/modules.hpp"
 
 namespace pptrain {
 namespace {
 
-/// Every member adds the rows of the tokens it holds, the first one those of the places; their sum is the embedding.
-/// Rows of token types every member has.
+/// Every member adds the rows of the tokens it holds, the first one those of the places; their sum
+/// is the embedding. Rows of token types every member has.
 class EmbeddingModule final : public OperatorModule {
  public:
-  EmbeddingModule(const op::Embedding& kind, OperatorPlace place) : OperatorModule(std::move(place)), kind_(kind) {}
+  EmbeddingModule(const op::Embedding& kind, OperatorPlace place)
+      : OperatorModule(std::move(place)), kind_(kind) {}
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor x = new_value(batch, output());
-    kernels().embedding_forward(ids(batch), length(), store().weight_matrix(parameter(0)), first_token(),
-                                kind_.positions ? places(store().weight_matrix(parameter(1))) : Matrix(),
-                                kind_.positions && group().rank() == 0, x);
+    kernels().embedding_forward(
+        ids(batch), length(), store().weight_matrix(parameter(0)), first_token(),
+        kind_.positions ? places(store().weight_matrix(parameter(1))) : Matrix(),
+        kind_.positions && group().rank() == 0, x);
     pass.values[output()] = std::move(x);
   }
   void backward_input(const Batch& /*batch*/, Pass& /*pass*/) override {}
   void backward_weight(const Batch& batch, Pass& pass) override {
     store().adding(parameter(0));
     if (kind_.positions) store().adding(parameter(1));
-    kernels().embedding_backward(ids(batch), length(), pass.gradients[output()].matrix, first_token(),
-                                 store().gradient_matrix(parameter(0)),
-                                 kind_.positions ? places(store().gradient_matrix(parameter(1))) : Matrix());
+    kernels().embedding_backward(
+        ids(batch), length(), pass.gradients[output()].matrix, first_token(),
+        store().gradient_matrix(parameter(0)),
+        kind_.positions ? places(store().gradient_matrix(parameter(1))) : Matrix());
   }
   bool weight_reads_gradient() const override { return true; }
 
@@ -33,7 +37,9 @@ class EmbeddingModule final : public OperatorModule {
     if (kind_.decoder) return batch.decoder_tokens;
     return kind_.token_types ? batch.token_types : batch.tokens;
   }
-  std::int64_t first_token() const { return kind_.token_types ? 0 : context().part(ShardAxis::vocabulary).begin; }
+  std::int64_t first_token() const {
+    return kind_.token_types ? 0 : context().part(ShardAxis::vocabulary).begin;
+  }
   Matrix places(const Matrix& table) const {
     return table.rows_from(static_cast<std::size_t>(kind_.first_position), length());
   }
@@ -46,7 +52,8 @@ class FeaturesModule final : public OperatorModule {
   using OperatorModule::OperatorModule;
 
   void forward(Batch& batch, Pass& pass) override {
-    pass.parts[output()].samples = {const_cast<float*>(batch.features), rows(batch, output()), columns(output())};
+    pass.parts[output()].samples = {const_cast<float*>(batch.features), rows(batch, output()),
+                                    columns(output())};
   }
   void backward_input(const Batch& /*batch*/, Pass& /*pass*/) override {}
 };
@@ -57,7 +64,9 @@ class ScaleModule final : public OperatorModule {
       : OperatorModule(std::move(place)), factor_(static_cast<float>(kind.factor)) {}
 
   void forward(Batch& /*batch*/, Pass& pass) override { scale(pass.values[output()]); }
-  void backward_input(const Batch& /*batch*/, Pass& pass) override { scale(own_gradient(pass, output())); }
+  void backward_input(const Batch& /*batch*/, Pass& pass) override {
+    scale(own_gradient(pass, output()));
+  }
 
  private:
   void scale(const Matrix& x) const { kernels().scale(x.f32(), factor_, x.size()); }

@@ -22,13 +22,14 @@ void BufferStore::allocate(Arena& arena) {
 }
 
 float* BufferStore::values(const std::string& name) const {
-  const auto found =
-      std::find_if(specs_.begin(), specs_.end(), [&](const ParameterSpec& spec) { return spec.name == name; });
+  const auto found = std::find_if(specs_.begin(), specs_.end(),
+                                  [&](const ParameterSpec& spec) { return spec.name == name; });
   PPTRAIN_ASSERT(found != specs_.end() && values_, "no buffer {}", name);
   return values(static_cast<std::size_t>(found - specs_.begin()));
 }
 
-void BufferStore::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values_of) {
+void BufferStore::fill(
+    const std::function<void(const ParameterSpec&, Interval, float*)>& values_of) {
   std::vector<float> host;
   for (std::size_t i = 0; i < specs_.size(); ++i) {
     host.resize(static_cast<std::size_t>(specs_[i].size()));

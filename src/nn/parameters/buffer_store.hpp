@@ -9,7 +9,8 @@
 
 namespace pptrain {
 
-/// What the layers of a device keep from step to step beside their parameters, fp32 and whole: running averages.
+/// What the layers of a device keep from step to step beside their parameters, fp32 and whole:
+/// running averages.
 class BufferStore {
  public:
   /// One that was registered before under the same name is shared.

@@ -81,7 +81,8 @@ void ParameterStore::divide_units() {
       continue;
     }
     for (const Interval& share : shares) {
-      unit.slices.push_back({slice_end(size, share.begin, whole), slice_end(size, share.end, whole)});
+      unit.slices.push_back(
+          {slice_end(size, share.begin, whole), slice_end(size, share.end, whole)});
     }
     unit.own_offset = offset;
     offset += static_cast<std::size_t>(unit.own(sharding_).size());
@@ -116,7 +117,8 @@ void ParameterStore::allocate_weights(Arena& arena, Kernels& kernels, DType comp
   begin_allocation(arena, kernels, compute_type, {});
 }
 
-void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type, const ReplicaSharding& sharding) {
+void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type,
+                              const ReplicaSharding& sharding) {
   begin_allocation(arena, kernels, compute_type, sharding);
   gradients_ = Tensor(arena, 1, sharding.shards_gradients() ? own_size() : size_);
   kernels_->fill_zero(gradients_.f32(), gradients_.size());
@@ -129,7 +131,8 @@ void ParameterStore::allocate(Arena& arena, Kernels& kernels, DType compute_type
     if (parameter.is_vector()) vectors += aligned(parameter.size());
   }
   if (sharding.shards_gradients()) vector_gradients_ = Tensor(arena, 1, vectors);
-  for (Apart& apart : apart_) apart.gradients = Tensor(arena, 1, parameters_[apart.parameter].size());
+  for (Apart& apart : apart_)
+    apart.gradients = Tensor(arena, 1, parameters_[apart.parameter].size());
 }
 
 std::vector<OwnPart> ParameterStore::own_parts() const {
@@ -138,14 +141,16 @@ std::vector<OwnPart> ParameterStore::own_parts() const {
     const Unit& unit = unit_of(i);
     const Interval own = unit.own(sharding_);
     const auto begin = static_cast<std::int64_t>(parameters_[i].offset - unit.begin);
-    const Interval part = intersect({begin, begin + static_cast<std::int64_t>(parameters_[i].size())}, own);
+    const Interval part =
+        intersect({begin, begin + static_cast<std::int64_t>(parameters_[i].size())}, own);
     if (part.empty()) continue;
     const auto in_slice = unit.own_offset + static_cast<std::size_t>(part.begin - own.begin);
     parts.push_back(
         {i, static_cast<std::size_t>(part.size()),
          sharding_.shards_weights() ? weights_.f32() + in_slice : unit.weights + part.begin,
          sharding_.shards_gradients() ? gradients_.f32() + in_slice : unit.gradients + part.begin,
-         copies_ ? unit.copies.columns_from(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.size()))
+         copies_ ? unit.copies.columns_from(static_cast<std::size_t>(part.begin),
+                                            static_cast<std::size_t>(part.size()))
                  : Matrix(),
          part.begin - begin});
   }
@@ -164,7 +169,8 @@ void ParameterStore::expect_weights(std::size_t unit, std::function<void()> arri
 
 float* ParameterStore::weight(std::size_t index) const {
   const Unit& unit = arrived_unit_of(index);
-  PPTRAIN_ASSERT(unit.weights != nullptr, "the weights of {} are not at hand", parameters_[index].spec.name);
+  PPTRAIN_ASSERT(unit.weights != nullptr, "the weights of {} are not at hand",
+                 parameters_[index].spec.name);
   return unit.weights + (parameters_[index].offset - unit.begin);
 }
 
@@ -204,7 +210,8 @@ float* ParameterStore::gradient(std::size_t index) {
 
 float* ParameterStore::unit_gradient(std::size_t index) {
   const LocalParameter& parameter = parameters_[index];
-  if (vector_gradients_ && parameter.is_vector()) return vector_gradients_.f32() + parameter.among_vectors;
+  if (vector_gradients_ && parameter.is_vector())
+    return vector_gradients_.f32() + parameter.among_vectors;
   Unit& unit = units_[parameter.unit];
   return whole_gradients(unit) + (parameter.offset - unit.begin);
 }
@@ -223,7 +230,8 @@ Matrix ParameterStore::gradient_matrix(std::size_t index) {
 Matrix ParameterStore::gradient_in_unit(std::size_t index) {
   const LocalParameter& parameter = parameters_[index];
   Unit& unit = units_[parameter.unit];
-  return {whole_gradients(unit) + (parameter.offset - unit.begin), parameter.rows, parameter.columns};
+  return {whole_gradients(unit) + (parameter.offset - unit.begin), parameter.rows,
+          parameter.columns};
 }
 
 float* ParameterStore::adding(std::size_t index) {
@@ -304,7 +312,8 @@ Tensor ParameterStore::take_gradients(std::size_t index, UnitGradients which) {
 void ParameterStore::add_own_gradients(std::size_t index, const float* slice) {
   Unit& unit = units_[index];
   if (!unit.own_gradients) return set_own_gradients(index, slice);
-  kernels_->add(slice, gradients_.f32() + unit.own_offset, static_cast<std::size_t>(unit.own(sharding_).size()));
+  kernels_->add(slice, gradients_.f32() + unit.own_offset,
+                static_cast<std::size_t>(unit.own(sharding_).size()));
 }
 
 void ParameterStore::set_own_gradients(std::size_t index, const float* slice) {
@@ -323,7 +332,8 @@ void ParameterStore::refresh_copies(std::size_t index) {
   kernels_->convert(Matrix{unit.weights, 1, unit.end - unit.begin}, unit.copies);
 }
 
-void ParameterStore::fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values) {
+void ParameterStore::fill(
+    const std::function<void(const ParameterSpec&, Interval, float*)>& values) {
   std::vector<float> host;
   std::size_t i = 0;
   for (std::size_t u = 0; u < units_.size(); ++u) {

@@ -10,8 +10,9 @@ namespace {
 /// The loss at the end of the last layer's operators; null in other layers.
 const op::Loss* loss_of(const OperatorList& list) { return list.operators.back().as<op::Loss>(); }
 
-/// The operators as they compute any number of positions, each a sample of its own, up to the logits. `positions`: of a
-/// sample in training, each of which has one row of a value, or as many as experts that it goes to.
+/// The operators as they compute any number of positions, each a sample of its own, up to the
+/// logits. `positions`: of a sample in training, each of which has one row of a value, or as many
+/// as experts that it goes to.
 OperatorList row_by_row(OperatorList list, std::int64_t positions) {
   for (Value& value : list.values) value.rows /= positions;
   if (list.output) return list;
@@ -27,7 +28,8 @@ OperatorList row_by_row(OperatorList list, std::int64_t positions) {
 class Continuation::Part {
  public:
   Part(const Model& model, const TextPart& part, DType type, Arena& arena, const TextPlace& where)
-      : context_{host_backend(), arena, *part.group, store_, model, type, part.shards, Recompute::none, part.division} {
+      : context_{host_backend(), arena,       *part.group,     store_,       model,
+                 type,           part.shards, Recompute::none, part.division} {
     for (std::int64_t l = part.layers.begin; l < part.layers.end; ++l) {
       const Layer& layer = model.layers[static_cast<std::size_t>(l)];
       const std::vector<std::size_t> parameters = add_parameters(layer, ChunkId(0), context_);
@@ -62,7 +64,10 @@ class Continuation::Part {
 Continuation::~Continuation() = default;
 
 Continuation::Continuation(const Model& model, std::size_t places, DType type)
-    : model_(model), alone_(std::make_unique<LonelyTeam>(model.num_layers())), team_(*alone_), where_{0, places} {
+    : model_(model),
+      alone_(std::make_unique<LonelyTeam>(model.num_layers())),
+      team_(*alone_),
+      where_{0, places} {
   make_parts(type);
 }
 
@@ -74,7 +79,9 @@ Continuation::Continuation(const Model& model, std::size_t places, DType type, T
 void Continuation::make_parts(DType type) {
   PPTRAIN_ASSERT(model_.sample.predicts_next(), "a {} reads no text", model_.name);
   for (const TextPart& part : team_.parts()) {
-    parts_.push_back(part.group == nullptr ? nullptr : std::make_unique<Part>(model_, part, type, arena_, where_));
+    parts_.push_back(part.group == nullptr
+                         ? nullptr
+                         : std::make_unique<Part>(model_, part, type, arena_, where_));
   }
 }
 
@@ -84,10 +91,11 @@ void Continuation::fill(const std::function<void(const ParameterSpec&, Interval,
   }
 }
 
-/// What comes out of all layers but the last, a row for each token, on the processes that have the last one.
+/// What comes out of all layers but the last, a row for each token, on the processes that have the
+/// last one.
 Tensor Continuation::stream(std::span<const std::uint32_t> tokens) {
-  PPTRAIN_ASSERT(!tokens.empty() && where_.first + tokens.size() <= where_.capacity, "{} tokens behind {} of {}",
-                 tokens.size(), where_.first, where_.capacity);
+  PPTRAIN_ASSERT(!tokens.empty() && where_.first + tokens.size() <= where_.capacity,
+                 "{} tokens behind {} of {}", tokens.size(), where_.first, where_.capacity);
   Batch batch;
   batch.samples = tokens.size();
   batch.tokens = tokens.data();
@@ -95,9 +103,11 @@ Tensor Continuation::stream(std::span<const std::uint32_t> tokens) {
   for (std::size_t p = 0; p < parts_.size(); ++p) {
     const bool has_last = p + 1 == parts_.size();
     const std::size_t layers = parts_[p] ? parts_[p]->num_layers() - (has_last ? 1 : 0) : 0;
-    for (std::size_t i = 0; i < layers; ++i) x = parts_[p]->layer(i).forward(batch, std::move(x), nullptr);
+    for (std::size_t i = 0; i < layers; ++i)
+      x = parts_[p]->layer(i).forward(batch, std::move(x), nullptr);
     if (has_last) break;
-    const Port port = model_.boundary_behind(static_cast<int>(team_.parts()[p].layers.end) - 1).packed();
+    const Port port =
+        model_.boundary_behind(static_cast<int>(team_.parts()[p].layers.end) - 1).packed();
     team_.pass_on(p, x, tokens.size(), static_cast<std::size_t>(port.columns));
   }
   where_.first += tokens.size();
@@ -119,7 +129,8 @@ std::vector<float> Continuation::logits(Tensor stream) {
     result = gathered_columns(context, context.parts(ShardAxis::vocabulary), std::move(own));
   }
   std::vector<float> values(rows * vocabulary());
-  host_kernels().convert(result.matrix().columns_from(0, vocabulary()), Matrix(values.data(), rows, vocabulary()));
+  host_kernels().convert(result.matrix().columns_from(0, vocabulary()),
+                         Matrix(values.data(), rows, vocabulary()));
   return values;
 }
 

@@ -11,17 +11,18 @@
 
 namespace pptrain {
 
-/// A language model that reads one text from its start on, a few tokens at a time, and tells what may come next. Keys
-/// and values of what it has read are kept, so that a further token costs one row of every layer.
+/// A language model that reads one text from its start on, a few tokens at a time, and tells what
+/// may come next. Keys and values of what it has read are kept, so that a further token costs one
+/// row of every layer.
 ///
 /// Computed on the host, by this process alone or by a team of them.
 class Continuation {
  public:
-  /// `places`: tokens that a text may have, which rows of a table of places must suffice for. `type`: of activations
-  /// between products. Weights are zero until `fill`.
+  /// `places`: tokens that a text may have, which rows of a table of places must suffice for.
+  /// `type`: of activations between products. Weights are zero until `fill`.
   Continuation(const Model& model, std::size_t places, DType type = DType::f32);
-  /// The same of this process's share of the model. The team outlives it; all functions that read are Collective over
-  /// it.
+  /// The same of this process's share of the model. The team outlives it; all functions that read
+  /// are Collective over it.
   Continuation(const Model& model, std::size_t places, DType type, TextTeam& team);
   ~Continuation();
   Continuation(const Continuation&) = delete;
@@ -30,9 +31,9 @@ class Continuation {
   /// Sets every weight of this process, as `ParameterStore::fill` does.
   void fill(const std::function<void(const ParameterSpec&, Interval, float*)>& values);
 
-  /// Reads the next tokens, at least one, of the model's vocabulary and at most `places() - length()`. Returns the
-  /// logits (vocabulary) of the token behind the last of them, on a process with a share in the last layer; nothing on
-  /// others.
+  /// Reads the next tokens, at least one, of the model's vocabulary and at most `places() -
+  /// length()`. Returns the logits (vocabulary) of the token behind the last of them, on a process
+  /// with a share in the last layer; nothing on others.
   std::vector<float> read(std::span<const std::uint32_t> tokens);
   /// The same with logits (tokens, vocabulary) behind each of them.
   std::vector<float> read_each(std::span<const std::uint32_t> tokens);
@@ -59,7 +60,8 @@ class Continuation {
   TextTeam& team_;
   Arena arena_;
   TextPlace where_;
-  std::vector<std::unique_ptr<Part>> parts_;  ///< by part of the team; null where this process has no share
+  std::vector<std::unique_ptr<Part>> parts_;  ///< by part of the team; null where this process has
+                                              ///< no share
 };
 
 }  // namespace pptrain

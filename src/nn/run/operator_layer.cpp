@@ -27,13 +27,15 @@ void OperatorLayer::plan_forward(const std::vector<FusedOperator>& operators) {
     for (std::size_t i = 0; i < operators.size(); ++i) {
       std::vector<ValueIndex> reads = operators[i].forward_reads();
       for (ValueIndex& read : reads) read = holder_of(list_, read);
-      if (operators[i].op.output == v || std::find(reads.begin(), reads.end(), v) != reads.end()) last = i;
+      if (operators[i].op.output == v || std::find(reads.begin(), reads.end(), v) != reads.end())
+        last = i;
     }
     if (last) last_forward_[*last].push_back(v);
   }
 }
 
-void OperatorLayer::plan_backward(const std::vector<FusedOperator>& operators, Recompute recompute) {
+void OperatorLayer::plan_backward(const std::vector<FusedOperator>& operators,
+                                  Recompute recompute) {
   last_backward_.resize(operators.size());
   last_gradient_.resize(operators.size());
   std::vector<bool> read_by_weight(list_.values.size(), false);

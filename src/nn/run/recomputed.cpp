@@ -27,7 +27,8 @@ Tensor RecomputedLayer::forward(Batch& batch, Tensor input, SavedPtr* saved) {
 Tensor RecomputedLayer::backward_input(const Batch& batch, Tensor gradient, Saved& saved) {
   auto& kept = static_cast<Kept&>(saved);
   Batch again = batch;
-  again.loss = again.balance_sum = again.balance_counts = again.expert_rows = nullptr;  // have been counted
+  again.loss = again.balance_sum = again.balance_counts = again.expert_rows = nullptr;  // have been
+                                                                                        // counted
   again.use = BatchUse::recomputation;
   layer_->forward(again, std::move(kept.input), &kept.whole);
   return layer_->backward_input(batch, std::move(gradient), *kept.whole);

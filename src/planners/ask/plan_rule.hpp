@@ -8,8 +8,8 @@
 
 namespace pptrain {
 
-/// What plans have to be beside what the keys of a job say: such that another trainer runs them. All members may be
-/// called by several threads at a time.
+/// What plans have to be beside what the keys of a job say: such that another trainer runs them.
+/// All members may be called by several threads at a time.
 class PlanRule {
  public:
   virtual ~PlanRule() = default;

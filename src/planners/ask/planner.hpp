@@ -31,7 +31,8 @@ struct SearchSpace {
   const Restrictions& restrictions;
   std::string schedule = "1f1b";  ///< of the plans
   Stop stop = Stop();             ///< when to end with the best so far
-  PlanCheck* check = nullptr;     ///< asked before a plan is taken; null: closed forms alone say what fits
+  PlanCheck* check = nullptr;  ///< asked before a plan is taken; null: closed forms alone say what
+                               ///< fits
   /// Who is told how far the search is; null: nobody.
   SearchProgress* progress = nullptr;
 
@@ -47,18 +48,20 @@ struct SearchSpace {
   void tell_found(double iteration_seconds) const {
     if (progress != nullptr) progress->found(iteration_seconds);
   }
-  /// Tells `progress`, if any, that another form judges plans from here on, so that times before no longer count.
+  /// Tells `progress`, if any, that another form judges plans from here on, so that times before no
+  /// longer count.
   void tell_judges_anew() const {
     if (progress != nullptr) progress->judges_anew();
   }
 };
 
-/// Whether the plan obeys restrictions that no single choice does: it is a uniform grid that divides everything evenly
-/// where only such are wanted, and one that the trainer runs whose plans are wanted.
+/// Whether the plan obeys restrictions that no single choice does: it is a uniform grid that
+/// divides everything evenly where only such are wanted, and one that the trainer runs whose plans
+/// are wanted.
 bool obeys_rules(const SearchSpace& space, const Plan& plan);
 
-/// Whether the search is to leave out a plan that fits by the closed forms, because it does not in the simulator, or
-/// because it does not obey the rules.
+/// Whether the search is to leave out a plan that fits by the closed forms, because it does not in
+/// the simulator, or because it does not obey the rules.
 bool is_refused(const SearchSpace& space, const Plan& plan);
 
 /// The best plan of one uniform grid, for the table that people read.
@@ -66,7 +69,8 @@ struct GridCandidate {
   int pipeline = 1;
   int data = 1;
   int tensor = 1;
-  std::optional<Plan> plan;  ///< with `predicted`; nothing when none fits or a bound left the grid out
+  std::optional<Plan> plan;  ///< with `predicted`; nothing when none fits or a bound left the grid
+                             ///< out
   std::string why_not;       ///< what does not fit, or how long it takes at least
 };
 
@@ -83,10 +87,11 @@ struct Outcome {
   std::string why_not;       ///< when nothing was found: what does not fit, and by how much
   std::int64_t num_examined = 0;
   bool complete = true;              ///< false: ended by `stop` before the whole space was searched
-  std::vector<GridCandidate> grids;  ///< best plan of each grid, fastest first; only of searches over grids
+  std::vector<GridCandidate> grids;  ///< best plan of each grid, fastest first; only of searches
+                                     ///< over grids
   std::vector<Plan> seeds;           ///< other plans that are worth a simulation
   std::vector<Beside> beside;        ///< what the planners found that this one asked
-  bool no_frame = false;             ///< whether the restrictions leave no shape at all, whatever the memory
+  bool no_frame = false;  ///< whether the restrictions leave no shape at all, whatever the memory
 };
 
 /// The name of the planner that searches all spaces, by simulation.
@@ -104,16 +109,18 @@ class Planner {
   bool is_auto() const { return name() == auto_planner; }
   /// What it makes small: the name of a closed form, or "simulation".
   virtual std::string form() const { return "amp"; }
-  /// Whether it keeps the cost of every run of layers: it plans no more than `most_tabulated_layers`.
+  /// Whether it keeps the cost of every run of layers: it plans no more than
+  /// `most_tabulated_layers`.
   virtual bool tabulates_layers() const { return false; }
   /// What its plans are; restrictions that leave none of them are refused before it searches.
   virtual PlanScope scope() const { return PlanScope::any; }
-  /// The instance can be costed and the restrictions are checked. The plan, when there is one, is valid, obeys the
-  /// restrictions, fits in memory by the closed forms, and is none that the check of the space refuses.
+  /// The instance can be costed and the restrictions are checked. The plan, when there is one, is
+  /// valid, obeys the restrictions, fits in memory by the closed forms, and is none that the check
+  /// of the space refuses.
   virtual Outcome search(const SearchSpace& space) const = 0;
 };
 
-/// Two times that differ by less than this part of the smaller one are a tie (COST.md).
+/// Two times that differ by less than this part of the smaller one are a tie.
 constexpr double tie_tolerance = 1e-12;
 
 /// The plan with its names and everything that is predicted of it, but the lower bound, which

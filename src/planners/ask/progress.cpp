@@ -14,7 +14,8 @@ void SearchProgress::examined(std::int64_t more) {
 
 void SearchProgress::found(double iteration_seconds) {
   const std::lock_guard lock(mutex_);
-  if (!status_.best_seconds || iteration_seconds < *status_.best_seconds) status_.best_seconds = iteration_seconds;
+  if (!status_.best_seconds || iteration_seconds < *status_.best_seconds)
+    status_.best_seconds = iteration_seconds;
 }
 
 void SearchProgress::judges_anew() {

@@ -9,9 +9,10 @@ namespace pptrain {
 
 /// How far a search is.
 struct SearchStatus {
-  std::string planner;                 ///< that is being asked, or what else is done; "": nothing yet
-  std::int64_t candidates = 0;         ///< looked at so far, those of a planner when it has ended
-  std::optional<double> best_seconds;  ///< iteration of the best plan so far, by the form that is searched by
+  std::string planner;          ///< that is being asked, or what else is done; "": nothing yet
+  std::int64_t candidates = 0;  ///< looked at so far, those of a planner when it has ended
+  std::optional<double> best_seconds;  ///< iteration of the best plan so far, by the form that is
+                                       ///< searched by
 };
 
 /// What a search tells while it goes on, to be read from another thread.

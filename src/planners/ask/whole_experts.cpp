@@ -17,9 +17,11 @@ void give(Mesh& mesh, std::int64_t experts) {
 }
 
 /// Experts of the members of groups of replicas, in proportion to the samples of these.
-std::vector<Interval> experts_by_samples(std::int64_t experts, const std::vector<Interval>& samples, int members) {
+std::vector<Interval> experts_by_samples(std::int64_t experts, const std::vector<Interval>& samples,
+                                         int members) {
   std::vector<double> own(static_cast<std::size_t>(members), 0.0);
-  for (std::size_t r = 0; r < samples.size(); ++r) own[r % own.size()] += static_cast<double>(samples[r].size());
+  for (std::size_t r = 0; r < samples.size(); ++r)
+    own[r % own.size()] += static_cast<double>(samples[r].size());
   return parts_by_weights(experts, own);
 }
 

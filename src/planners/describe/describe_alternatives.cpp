@@ -21,20 +21,23 @@ struct AlternativeRow {
 };
 
 std::vector<std::string> cells_of(const Alternative& other, const Plan& plan) {
-  if (!other.feasible || !other.iteration_seconds) return {"-", "", "not possible: " + other.why_not};
-  const double ratio = plan.predicted ? *other.iteration_seconds / plan.predicted->iteration_seconds : 1.0;
+  if (!other.feasible || !other.iteration_seconds)
+    return {"-", "", "not possible: " + other.why_not};
+  const double ratio =
+      plan.predicted ? *other.iteration_seconds / plan.predicted->iteration_seconds : 1.0;
   return {format_seconds(*other.iteration_seconds), fmt::format("{:.2f} x", ratio), other.why_not};
 }
 
 }  // namespace
 
 std::string alternatives_text(const Plan& plan) {
-  constexpr std::size_t widest = 22;  // characters of a line of names, so that there is room for reasons
+  constexpr std::size_t widest = 22;  // characters of a line of names, so that there is room for
+                                      // reasons
   std::vector<AlternativeRow> groups;
   for (const Alternative& other : plan.alternatives) {
     std::vector<std::string> cells = cells_of(other, plan);
-    const auto same =
-        std::find_if(groups.begin(), groups.end(), [&](const AlternativeRow& row) { return row.cells == cells; });
+    const auto same = std::find_if(groups.begin(), groups.end(),
+                                   [&](const AlternativeRow& row) { return row.cells == cells; });
     if (same == groups.end()) {
       groups.push_back({{other.planner}, std::move(cells)});
     } else {

@@ -54,7 +54,8 @@ std::string schedules_of(const std::vector<GridCandidate>& grids) {
     if (candidate.plan) names.insert(candidate.plan->schedule.name);
   }
   if (names.empty()) return "";
-  return fmt::format(", {} {}", names.size() == 1 ? "schedule" : "schedules", join({names.begin(), names.end()}));
+  return fmt::format(", {} {}", names.size() == 1 ? "schedule" : "schedules",
+                     join({names.begin(), names.end()}));
 }
 
 /// Grids of which there is no plan, those for one reason together.
@@ -62,17 +63,24 @@ std::string impossible_text(const std::vector<GridCandidate>& grids) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
   for (const GridCandidate& candidate : grids) {
     if (candidate.plan) continue;
-    const auto same =
-        std::find_if(reasons.begin(), reasons.end(), [&](const auto& r) { return r.first == candidate.why_not; });
-    auto& with = same == reasons.end() ? reasons.emplace_back(candidate.why_not, std::vector<std::string>()) : *same;
+    const auto same = std::find_if(reasons.begin(), reasons.end(),
+                                   [&](const auto& r) { return r.first == candidate.why_not; });
+    auto& with = same == reasons.end()
+                     ? reasons.emplace_back(candidate.why_not, std::vector<std::string>())
+                     : *same;
     with.second.push_back(to_string(Grid{candidate.pipeline, candidate.data, candidate.tensor}));
   }
   std::string text;
   for (const auto& [reason, names] : reasons) {
     const std::size_t shown = std::min(names.size(), most_rows);
-    const std::vector<std::string> first(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown));
-    const std::string more = names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
-    text += "  " + wrapped(fmt::format("{}{}: {}", join(first), more, reason), screen_columns() - 2, "    ") + "\n";
+    const std::vector<std::string> first(names.begin(),
+                                         names.begin() + static_cast<std::ptrdiff_t>(shown));
+    const std::string more =
+        names.size() > shown ? fmt::format(" and {} more", names.size() - shown) : "";
+    text +=
+        "  " +
+        wrapped(fmt::format("{}{}: {}", join(first), more, reason), screen_columns() - 2, "    ") +
+        "\n";
   }
   return text;
 }
@@ -86,9 +94,9 @@ std::string describe_candidates(const SearchResult& result, const Cluster& clust
     if (!candidate.plan) continue;
     if (++possible <= most_rows) rows.push_back(candidate_row(candidate));
   }
-  std::string text =
-      fmt::format("candidate grids for {} devices{}\n", cluster.num_devices(), schedules_of(result.grids)) +
-      align(rows);
+  std::string text = fmt::format("candidate grids for {} devices{}\n", cluster.num_devices(),
+                                 schedules_of(result.grids)) +
+                     align(rows);
   if (possible > most_rows) text += fmt::format("  ... and {} more\n", possible - most_rows);
   return text + impossible_text(result.grids);
 }

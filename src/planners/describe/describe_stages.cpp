@@ -27,14 +27,16 @@ std::string kinds_text(const std::vector<int>& counts, const Cluster& cluster, i
   if (counts.size() < 2) return "";
   std::vector<std::string> parts;
   for (std::size_t k = 0; k < counts.size(); ++k) {
-    if (counts[k] > 0) parts.push_back(fmt::format("{} {}", counts[k] * stages, cluster.device_kinds[k].name));
+    if (counts[k] > 0)
+      parts.push_back(fmt::format("{} {}", counts[k] * stages, cluster.device_kinds[k].name));
   }
   return " (" + join(parts) + ")";
 }
 
 std::string samples_text(const Stage& stage) {
-  const auto [least, most] = std::minmax_element(stage.samples.begin(), stage.samples.end(),
-                                                 [](Interval a, Interval b) { return a.size() < b.size(); });
+  const auto [least, most] =
+      std::minmax_element(stage.samples.begin(), stage.samples.end(),
+                          [](Interval a, Interval b) { return a.size() < b.size(); });
   if (least->size() == most->size()) return fmt::format("{}", least->size());
   return fmt::format("{} to {}", least->size(), most->size());
 }
@@ -74,7 +76,8 @@ Fullest fullest_of(const Stage& stage, const Prediction& prediction, const Clust
 std::string layers_text(const std::vector<Interval>& layers) {
   std::vector<std::string> parts;
   for (const Interval& part : layers) {
-    parts.push_back(part.size() == 1 ? fmt::format("{}", part.begin) : fmt::format("{}-{}", part.begin, part.end - 1));
+    parts.push_back(part.size() == 1 ? fmt::format("{}", part.begin)
+                                     : fmt::format("{}-{}", part.begin, part.end - 1));
   }
   return join(parts);
 }
@@ -87,7 +90,8 @@ std::string shares_text(const std::map<std::string, std::vector<Interval>>& shar
   if (experts == shards.end()) return text;
   std::vector<std::string> numbers;
   for (const Interval& part : experts->second) numbers.push_back(fmt::format("{}", part.size()));
-  const bool alike = std::all_of(numbers.begin(), numbers.end(), [&](const auto& n) { return n == numbers.front(); });
+  const bool alike = std::all_of(numbers.begin(), numbers.end(),
+                                 [&](const auto& n) { return n == numbers.front(); });
   return text + (alike ? fmt::format(", {} whole experts each (EP)", numbers.front())
                        : ", whole experts " + join(numbers) + " (EP)");
 }
@@ -95,12 +99,13 @@ std::string shares_text(const std::map<std::string, std::vector<Interval>>& shar
 /// Blocks that are divided alike together: "layers 2, 4, ..., 48 all-to-all 1 x 8".
 std::string blocks_text(const std::vector<Block>& blocks) {
   const auto alike = [](const Block& a, const Block& b) {
-    return a.pattern == b.pattern && a.replicas == b.replicas && a.tensor_parallel == b.tensor_parallel &&
-           a.shards == b.shards;
+    return a.pattern == b.pattern && a.replicas == b.replicas &&
+           a.tensor_parallel == b.tensor_parallel && a.shards == b.shards;
   };
   std::string text;
   for (auto first = blocks.begin(); first != blocks.end();) {
-    const auto end = std::find_if(first, blocks.end(), [&](const Block& other) { return !alike(*first, other); });
+    const auto end = std::find_if(first, blocks.end(),
+                                  [&](const Block& other) { return !alike(*first, other); });
     constexpr std::ptrdiff_t most = 3;
     std::vector<std::string> layers;
     for (auto block = first; block != end; ++block) {
@@ -111,8 +116,9 @@ std::string blocks_text(const std::vector<Block>& blocks) {
         layers.emplace_back("...");
       }
     }
-    text += fmt::format(", layers {} {} {} x {}{}", join(layers), pattern_names().name_of(first->pattern),
-                        first->replicas, first->tensor_parallel, shares_text(first->shards));
+    text += fmt::format(", layers {} {} {} x {}{}", join(layers),
+                        pattern_names().name_of(first->pattern), first->replicas,
+                        first->tensor_parallel, shares_text(first->shards));
     first = end;
   }
   return text;
@@ -139,10 +145,12 @@ std::string zero_text(const Stage& stage) {
   return text + (in_groups ? " (HSDP)" : " (FSDP)");
 }
 
-/// What a stage does beside holding its layers: recomputation, ZeRO, offload, blocks, uneven shards.
+/// What a stage does beside holding its layers: recomputation, ZeRO, offload, blocks, uneven
+/// shards.
 std::string choices_text(const Stage& stage) {
   std::string text;
-  if (stage.recompute != Recompute::none) text += fmt::format(", recompute {}", to_string(stage.recompute));
+  if (stage.recompute != Recompute::none)
+    text += fmt::format(", recompute {}", to_string(stage.recompute));
   text += zero_text(stage);
   if (stage.offload) text += ", optimizer offloaded";
   if (stage.offload_activations) text += ", activations offloaded";
@@ -200,13 +208,15 @@ class StageTable {
   }
 
   [[nodiscard]] std::string text(std::size_t most_rows) const {
-    const std::size_t shown = rows_.size() <= most_rows ? rows_.size() : std::max<std::size_t>(2, most_rows) - 1;
+    const std::size_t shown =
+        rows_.size() <= most_rows ? rows_.size() : std::max<std::size_t>(2, most_rows) - 1;
     Rows rows = {heading()};
     // The last stage is as different as the first: it is shown, and those before it are left out.
     for (std::size_t r = 0; r < shown; ++r) {
       const bool is_last = r + 1 == shown;
       rows.push_back(cells_of(is_last ? rows_.back() : rows_[r]));
-      if (is_last && shown < rows_.size()) rows.insert(rows.end() - 1, left_out(rows_[r], rows_[rows_.size() - 2]));
+      if (is_last && shown < rows_.size())
+        rows.insert(rows.end() - 1, left_out(rows_[r], rows_[rows_.size() - 2]));
     }
     return align(std::move(rows), may_go());
   }
@@ -216,7 +226,8 @@ class StageTable {
   void add(int i) {
     const Stage& stage = plan_.stages[i];
     StageRow row = {i, i, {}, {}, {}, {}};
-    if (brief_ && !rows_.empty() && alike(plan_.stages[rows_.back().first], rows_.back().first, i)) {
+    if (brief_ && !rows_.empty() &&
+        alike(plan_.stages[rows_.back().first], rows_.back().first, i)) {
       row = rows_.back();
       row.last = i;
       rows_.pop_back();
@@ -235,15 +246,18 @@ class StageTable {
   }
 
   [[nodiscard]] std::string time_of(int i) const {
-    return plan_.predicted ? format_seconds(plan_.predicted->stage_seconds[static_cast<std::size_t>(i)]) : "";
+    return plan_.predicted
+               ? format_seconds(plan_.predicted->stage_seconds[static_cast<std::size_t>(i)])
+               : "";
   }
 
   [[nodiscard]] bool alike(const Stage& a, int index_a, int index_b) const {
     const Stage& b = plan_.stages[index_b];
     return a.replicas == b.replicas && a.tensor_parallel == b.tensor_parallel &&
-           num_layers_of(a.layers) == num_layers_of(b.layers) && samples_text(a) == samples_text(b) &&
-           kind_counts(a, cluster_) == kind_counts(b, cluster_) && choices_text(a) == choices_text(b) &&
-           time_of(index_a) == time_of(index_b);
+           num_layers_of(a.layers) == num_layers_of(b.layers) &&
+           samples_text(a) == samples_text(b) &&
+           kind_counts(a, cluster_) == kind_counts(b, cluster_) &&
+           choices_text(a) == choices_text(b) && time_of(index_a) == time_of(index_b);
   }
 
   [[nodiscard]] bool has_shapes() const { return !brief_ || !plan_.uniform(); }
@@ -265,7 +279,8 @@ class StageTable {
   }
 
   [[nodiscard]] std::string stages_of(const StageRow& row) const {
-    return row.stages() == 1 ? fmt::format("{}", row.first) : fmt::format("{}-{}", row.first, row.last);
+    return row.stages() == 1 ? fmt::format("{}", row.first)
+                             : fmt::format("{}-{}", row.first, row.last);
   }
 
   [[nodiscard]] std::string memory_of(const StageRow& row) const {
@@ -282,19 +297,23 @@ class StageTable {
     std::vector<std::string> cells = {stages_of(row), layers_text(row.layers)};
     if (row.stages() > 1) cells.back() += fmt::format(" ({} each)", layers);
     if (!brief_) cells.push_back(layers_picture(row.layers, num_layers_));
-    if (has_shapes()) cells.push_back(fmt::format("{} x {}", stage.replicas / plan_.context, stage.tensor_parallel));
+    if (has_shapes())
+      cells.push_back(
+          fmt::format("{} x {}", stage.replicas / plan_.context, stage.tensor_parallel));
     if (has_samples()) cells.push_back(samples_text(stage));
     if (plan_.predicted) {
       cells.push_back(time_of(row.first));
       cells.push_back(memory_of(row));
     }
-    cells.push_back(ranges(row.devices) + kinds_text(kind_counts(stage, cluster_), cluster_, row.stages()));
+    cells.push_back(ranges(row.devices) +
+                    kinds_text(kind_counts(stage, cluster_), cluster_, row.stages()));
     if (!brief_ || !one_choice_) cells.back() += choices_text(stage);
     return cells;
   }
 
   /// The row for those between.
-  [[nodiscard]] std::vector<std::string> left_out(const StageRow& first, const StageRow& last) const {
+  [[nodiscard]] std::vector<std::string> left_out(const StageRow& first,
+                                                  const StageRow& last) const {
     return {"...", fmt::format("stages {}-{}: see -v", first.first, last.last)};
   }
 
@@ -311,12 +330,14 @@ class StageTable {
 
 std::string common_choices_text(const Plan& plan) {
   const std::string text = choices_text(plan.stages.front());
-  const bool is_common = std::all_of(plan.stages.begin(), plan.stages.end(),
-                                     [&](const Stage& stage) { return choices_text(stage) == text; });
+  const bool is_common =
+      std::all_of(plan.stages.begin(), plan.stages.end(),
+                  [&](const Stage& stage) { return choices_text(stage) == text; });
   return is_common ? text : "";
 }
 
-std::string stages_text(const Plan& plan, const Cluster& cluster, StageDetail detail, std::size_t most_rows) {
+std::string stages_text(const Plan& plan, const Cluster& cluster, StageDetail detail,
+                        std::size_t most_rows) {
   return StageTable(plan, cluster, detail).text(most_rows);
 }
 
@@ -334,8 +355,9 @@ std::string unused_text(const Plan& plan, const Cluster& cluster) {
   if (unused.empty()) return "";
   const std::string devices = (unused.size() == 1 ? "device " : "devices ") + ranges(unused);
   const std::string text =
-      devices + (is_fastest(plan) ? " left out: the iteration is no faster with more"
-                                  : " left out: no plan that was found " + better_text(plan) + " with more");
+      devices + (is_fastest(plan)
+                     ? " left out: the iteration is no faster with more"
+                     : " left out: no plan that was found " + better_text(plan) + " with more");
   return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
 }
 

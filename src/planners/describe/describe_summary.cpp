@@ -16,7 +16,8 @@ namespace {
 
 /// "about 9 %, as of 41 published runs on A100"
 std::string band_text(const ErrorBand& band) {
-  return fmt::format("about {:.0f} %, as of {} published runs: {}", 100.0 * band.relative, band.runs, band.of);
+  return fmt::format("about {:.0f} %, as of {} published runs: {}", 100.0 * band.relative,
+                     band.runs, band.of);
 }
 
 std::string throughput_text(const SpeedPrediction& speed) {
@@ -28,7 +29,8 @@ std::string throughput_text(const SpeedPrediction& speed) {
 std::string flop_text(const SpeedPrediction& speed) {
   std::string text = fmt::format("{} per device", format_flop_rate(*speed.flop_per_second));
   if (speed.utilization) {
-    text += fmt::format(", {} of the peak in {} (MFU)", format_percent(*speed.utilization), speed.precision);
+    text += fmt::format(", {} of the peak in {} (MFU)", format_percent(*speed.utilization),
+                        speed.precision);
   }
   return speed.flop_source == "layers" ? text : text + " (6 FLOP per parameter and token)";
 }
@@ -43,7 +45,8 @@ std::string reserve_text(const Prediction& prediction) {
   return parts.empty() ? "" : join(parts) + " for drivers and libraries";
 }
 
-/// A row for each kind: how many are used, what they do, and the part of their peak that model FLOP reach.
+/// A row for each kind: how many are used, what they do, and the part of their peak that model FLOP
+/// reach.
 void add_kinds(Rows& rows, const Prediction& prediction) {
   for (const KindPrediction& kind : prediction.kinds) {
     std::string text = fmt::format("{} of {} used", kind.used, kind.devices);
@@ -88,14 +91,16 @@ std::vector<bool> used_devices(const Plan& plan, const Cluster& cluster) {
   return used;
 }
 
-/// A sentence that names what no stage uses; after a search it says that no faster plan with these devices was found.
+/// A sentence that names what no stage uses; after a search it says that no faster plan with these
+/// devices was found.
 std::string left_out_text(const Plan& plan, const Cluster& cluster) {
   const std::vector<std::string> names = groups_left_out(plan, cluster);
   if (names.empty()) return "";
   const bool is_searched = plan.search_candidates > 0;
-  const std::string text = is_searched ? fmt::format("leave out {}: no plan that was found {} with them",
-                                                     join(names, " and "), better_text(plan))
-                                       : fmt::format("the plan leaves out {}", join(names, " and "));
+  const std::string text = is_searched
+                               ? fmt::format("leave out {}: no plan that was found {} with them",
+                                             join(names, " and "), better_text(plan))
+                               : fmt::format("the plan leaves out {}", join(names, " and "));
   return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
 }
 
@@ -131,7 +136,8 @@ std::vector<std::string> groups_left_out(const Plan& plan, const Cluster& cluste
 namespace {
 
 ObjectiveKind objective_of(const Plan& plan) {
-  return plan.predicted && plan.predicted->cost ? plan.predicted->cost->objective : ObjectiveKind::time;
+  return plan.predicted && plan.predicted->cost ? plan.predicted->cost->objective
+                                                : ObjectiveKind::time;
 }
 
 }  // namespace
@@ -153,13 +159,15 @@ std::string summary_text(const Plan& plan, const Cluster& cluster) {
   const SpeedPrediction& speed = *prediction.speed;
   Rows rows = {{"throughput", throughput_text(speed)}};
   if (!prediction.like.empty()) {
-    rows.push_back({"execution", fmt::format("times and memory are {}'s, not pptrain's", prediction.like)});
+    rows.push_back(
+        {"execution", fmt::format("times and memory are {}'s, not pptrain's", prediction.like)});
   }
   if (prediction.error_band) rows.push_back({"error", band_text(*prediction.error_band)});
   if (speed.flop_per_second) rows.push_back({"model FLOP/s", flop_text(speed)});
   if (prediction.failures) rows.push_back({"failures", failures_text(*prediction.failures)});
   add_cost(rows, prediction);
-  if (const std::string reserve = reserve_text(prediction); !reserve.empty()) rows.push_back({"reserved", reserve});
+  if (const std::string reserve = reserve_text(prediction); !reserve.empty())
+    rows.push_back({"reserved", reserve});
   add_kinds(rows, prediction);
   return align(rows) + left_out_text(plan, cluster);
 }

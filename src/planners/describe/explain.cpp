@@ -14,9 +14,11 @@ namespace {
 
 using NamedTime = std::pair<const char*, double>;
 
-/// What the closed form leaves out: waits for links and cores that are shared, and the optimizer step; less what is
-/// hidden by overlap.
-double contention_of(const Prediction& prediction) { return prediction.iteration_seconds - prediction.parts.sum(); }
+/// What the closed form leaves out: waits for links and cores that are shared, and the optimizer
+/// step; less what is hidden by overlap.
+double contention_of(const Prediction& prediction) {
+  return prediction.iteration_seconds - prediction.parts.sum();
+}
 
 /// Differences of the parts, the largest first.
 std::array<NamedTime, 7> differences(const Prediction& best_plan, const Prediction& other_plan) {
@@ -31,8 +33,9 @@ std::array<NamedTime, 7> differences(const Prediction& best_plan, const Predicti
       {"gradient synchronization", other.gradient_synchronization - best.gradient_synchronization},
       {"contention", contention_of(other_plan) - contention_of(best_plan)},
   }};
-  std::stable_sort(all.begin(), all.end(),
-                   [](const NamedTime& a, const NamedTime& b) { return std::abs(a.second) > std::abs(b.second); });
+  std::stable_sort(all.begin(), all.end(), [](const NamedTime& a, const NamedTime& b) {
+    return std::abs(a.second) > std::abs(b.second);
+  });
   return all;
 }
 

@@ -50,7 +50,8 @@ UsedNodes sums_of(const Cluster& cluster, const Plan& plan) {
 std::optional<double> checkpoint_seconds(const Instance& instance, const CostQuestion& question) {
   if (question.checkpoint_seconds) return question.checkpoint_seconds;
   const double bandwidth = instance.cluster.storage_bandwidth;
-  return bandwidth > 0.0 ? std::optional(checkpoint_bytes(instance.profile) / bandwidth) : std::nullopt;
+  return bandwidth > 0.0 ? std::optional(checkpoint_bytes(instance.profile) / bandwidth)
+                         : std::nullopt;
 }
 
 std::optional<FailurePrediction> failures_of(const Instance& instance, const CostQuestion& question,
@@ -60,9 +61,11 @@ std::optional<FailurePrediction> failures_of(const Instance& instance, const Cos
   result.mtbf_seconds = 1.0 / *nodes.failures;
   const std::optional<double> checkpoint = checkpoint_seconds(instance, question);
   if (!checkpoint) return result;
-  const FailingTraining training = {result.mtbf_seconds, *checkpoint, question.restart_seconds.value_or(*checkpoint)};
+  const FailingTraining training = {result.mtbf_seconds, *checkpoint,
+                                    question.restart_seconds.value_or(*checkpoint)};
   constexpr double most_steps = 1e15;
-  const double steps = std::clamp(best_checkpoint_interval(training) / step_seconds, 1.0, most_steps);
+  const double steps =
+      std::clamp(best_checkpoint_interval(training) / step_seconds, 1.0, most_steps);
   result.checkpoint_seconds = training.checkpoint;
   result.restart_seconds = training.restart;
   result.interval_steps = std::llround(steps);
@@ -83,16 +86,18 @@ TrainingTotals totals_of(const CostPrediction& cost, double tokens, double secon
 
 }  // namespace
 
-CostQuestion cost_question(const Config& config, const ModelWork& work, std::optional<double> training_tokens) {
-  return {work.tokens_per_sample, training_tokens, config.planner.checkpoint_time, config.planner.restart_time,
-          config.planner.objective};
+CostQuestion cost_question(const Config& config, const ModelWork& work,
+                           std::optional<double> training_tokens) {
+  return {work.tokens_per_sample, training_tokens, config.planner.checkpoint_time,
+          config.planner.restart_time, config.planner.objective};
 }
 
 std::vector<bool> used_nodes(const Cluster& cluster, const Plan& plan) {
   std::vector<bool> used(static_cast<std::size_t>(cluster.num_nodes()), false);
   for (const Stage& stage : plan.stages) {
     for (const auto& row : stage.devices) {
-      for (const DeviceId device : row) used[static_cast<std::size_t>(cluster.node_of(device))] = true;
+      for (const DeviceId device : row)
+        used[static_cast<std::size_t>(cluster.node_of(device))] = true;
     }
   }
   return used;
@@ -125,8 +130,10 @@ void predict_cost(const Instance& instance, const CostQuestion& question, Plan& 
     cost.money_per_step = (*nodes.price * step / seconds_per_hour + cost.egress_per_step) / goodput;
   }
   if (question.tokens_per_sample) {
-    const double tokens_per_step = *question.tokens_per_sample * static_cast<double>(plan.samples_per_step());
-    if (cost.money_per_step) cost.money_per_billion_tokens = *cost.money_per_step * 1e9 / tokens_per_step;
+    const double tokens_per_step =
+        *question.tokens_per_sample * static_cast<double>(plan.samples_per_step());
+    if (cost.money_per_step)
+      cost.money_per_billion_tokens = *cost.money_per_step * 1e9 / tokens_per_step;
     if (const auto& tokens = question.training_tokens) {
       cost.training = totals_of(cost, *tokens, *tokens / tokens_per_step * step / goodput);
     }
@@ -136,15 +143,18 @@ void predict_cost(const Instance& instance, const CostQuestion& question, Plan& 
 
 std::string cost_text(const CostPrediction& cost) {
   if (!cost.money_per_hour) return "";
-  std::string text = fmt::format("{}/h for {} node{}", format_money(*cost.money_per_hour, cost.currency), cost.nodes,
-                                 cost.nodes == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{}/h for {} node{}", format_money(*cost.money_per_hour, cost.currency),
+                  cost.nodes, cost.nodes == 1 ? "" : "s");
   if (cost.money_per_billion_tokens) {
-    text += fmt::format(", {} per 10^9 tokens", format_money(*cost.money_per_billion_tokens, cost.currency));
+    text += fmt::format(", {} per 10^9 tokens",
+                        format_money(*cost.money_per_billion_tokens, cost.currency));
   } else {
     text += fmt::format(", {} a step", format_money(*cost.money_per_step, cost.currency));
   }
   if (cost.egress_per_step > 0.0) {
-    text += fmt::format(", {} a step for what leaves sites", format_money(cost.egress_per_step, cost.currency));
+    text += fmt::format(", {} a step for what leaves sites",
+                        format_money(cost.egress_per_step, cost.currency));
   }
   return text;
 }
@@ -152,19 +162,24 @@ std::string cost_text(const CostPrediction& cost) {
 std::string failures_text(const FailurePrediction& failures) {
   const std::string often = fmt::format("one in {}", format_seconds(failures.mtbf_seconds));
   if (failures.interval_steps == 0) {
-    return often + "; storage_bandwidth of the cluster or [planner] checkpoint_time would say what they cost";
+    return often +
+           "; storage_bandwidth of the cluster or [planner] checkpoint_time would say what they "
+           "cost";
   }
   return fmt::format("{}; goodput {} with a checkpoint of {} every {} ({} steps)", often,
                      format_percent(failures.goodput), format_seconds(failures.checkpoint_seconds),
                      format_seconds(failures.interval_seconds), failures.interval_steps);
 }
 
-std::string days_text(double seconds) { return fmt::format("{:.3g} days", seconds / seconds_per_day); }
+std::string days_text(double seconds) {
+  return fmt::format("{:.3g} days", seconds / seconds_per_day);
+}
 
 std::string training_text(const CostPrediction& cost, bool with_failures) {
   const TrainingTotals& training = *cost.training;
-  std::string text = fmt::format("{}{}, {} node-hours", days_text(training.seconds),
-                                 with_failures ? " with failures" : "", format_count(training.node_hours));
+  std::string text =
+      fmt::format("{}{}, {} node-hours", days_text(training.seconds),
+                  with_failures ? " with failures" : "", format_count(training.node_hours));
   if (training.money) text += ", " + format_money(*training.money, cost.currency);
   if (training.kilowatt_hours) text += ", " + format_energy(*training.kilowatt_hours);
   return text;

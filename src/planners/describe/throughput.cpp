@@ -26,12 +26,14 @@ struct UseOfDevice {
 std::optional<Model> profiled_model(const Config& config, const Profile& profile) {
   if (!config.can_train_model()) return {};
   Model model = build_model(config.model, config.training, config.source);
-  // Outputs tell samples of other lengths apart; pptrain sends them in fp32, other runtimes as they compute.
+  // Outputs tell samples of other lengths apart; pptrain sends them in fp32, other runtimes as they
+  // compute.
   const double stream = profile.like.empty() ? 1.0 : element_bytes(config.training.precision) / 4.0;
   const auto replicas = static_cast<double>(profile.context);
-  const bool same = std::equal(model.layers.begin(), model.layers.end(), profile.layers.begin(), profile.layers.end(),
-                               [&](const Layer& a, const ProfileLayer& b) {
-                                 return a.name == b.name && static_cast<double>(a.num_parameters()) == b.parameters &&
+  const bool same = std::equal(model.layers.begin(), model.layers.end(), profile.layers.begin(),
+                               profile.layers.end(), [&](const Layer& a, const ProfileLayer& b) {
+                                 return a.name == b.name &&
+                                        static_cast<double>(a.num_parameters()) == b.parameters &&
                                         stream * a.output_bytes / replicas == b.output_bytes;
                                });
   return same ? std::optional(std::move(model)) : std::nullopt;
@@ -39,7 +41,8 @@ std::optional<Model> profiled_model(const Config& config, const Profile& profile
 
 /// Tokens of a sample of a model of which only the times are known.
 std::optional<double> said_tokens(const Config& config, const Profile& profile) {
-  if (config.places.contains("training.sequence_length")) return static_cast<double>(config.rows_per_sample());
+  if (config.places.contains("training.sequence_length"))
+    return static_cast<double>(config.rows_per_sample());
   const PublishedModel* published = published_model(profile.model);
   if (published == nullptr || published->tokens == 0) return {};
   return static_cast<double>(published->tokens + published->source_tokens);
@@ -60,7 +63,8 @@ void add_seconds(const Instance& instance, const Plan& plan, std::vector<UseOfDe
     for (std::size_t d = 0; d < uses.size(); ++d) uses[d].busy_seconds = busy[d];
     return;
   }
-  const TrainingSimulation simulation(instance, plan, {instance.ties, cheapest_forms(instance, plan)});
+  const TrainingSimulation simulation(instance, plan,
+                                      {instance.ties, cheapest_forms(instance, plan)});
   for (const SimulatedDevice& device :
        simulation.run(task_orders(plan, planned_order_options(instance, plan))).devices) {
     uses[device.device.index()].busy_seconds = device.busy_seconds;
@@ -77,7 +81,8 @@ void add_flop(const ModelWork& work, const Plan& plan, std::vector<UseOfDevice>&
     for (const StagePart& part : parts.all()) {
       double flop = 0.0;
       for (const Interval& layers : part.layers) {
-        for (std::int64_t l = layers.begin; l < layers.end; ++l) flop += work.layer_flop[static_cast<std::size_t>(l)];
+        for (std::int64_t l = layers.begin; l < layers.end; ++l)
+          flop += work.layer_flop[static_cast<std::size_t>(l)];
       }
       for (int j = 0; j < part.mesh->replicas; ++j) {
         for (int k = 0; k < part.mesh->tensor_parallel; ++k) {
@@ -94,7 +99,8 @@ void add_flop(const ModelWork& work, const Plan& plan, std::vector<UseOfDevice>&
   for (UseOfDevice& use : uses) use.flop *= shared_out > 0.0 ? whole / shared_out : 0.0;
 }
 
-/// The part of a peak that is reached; nothing where no peak is known, or more than it is reached, so that it is none.
+/// The part of a peak that is reached; nothing where no peak is known, or more than it is reached,
+/// so that it is none.
 std::optional<double> part_of_peak(double flop_per_second, double peak) {
   if (peak <= 0.0 || flop_per_second > peak) return {};
   return flop_per_second / peak;
@@ -138,7 +144,8 @@ KindPrediction prediction_of(const DeviceKind& kind, const UseSums& sums, const 
   if (sums.knows_peak) result.peak_flop_per_second = sums.peak / sums.used;
   if (work.layer_flop.empty()) return result;
   result.flop_per_second = sums.flop / all;
-  result.utilization = part_of_peak(*result.flop_per_second, result.peak_flop_per_second.value_or(0.0));
+  result.utilization =
+      part_of_peak(*result.flop_per_second, result.peak_flop_per_second.value_or(0.0));
   return result;
 }
 
@@ -146,7 +153,8 @@ SpeedPrediction speed_of(const ModelWork& work, const UseSums& sums, const Plan&
   SpeedPrediction speed;
   const double seconds = plan.predicted->iteration_seconds;
   speed.samples_per_second = static_cast<double>(plan.samples_per_step()) / seconds;
-  if (work.tokens_per_sample) speed.tokens_per_second = *work.tokens_per_sample * speed.samples_per_second;
+  if (work.tokens_per_sample)
+    speed.tokens_per_second = *work.tokens_per_sample * speed.samples_per_second;
   if (work.layer_flop.empty()) return speed;
   speed.flop_source = work.flop_source;
   speed.precision = work.precision;
@@ -161,10 +169,12 @@ ModelWork model_work(const Config& config, const Profile& profile) {
   ModelWork work;
   work.precision = to_string(config.training.precision);
   if (const std::optional<Model> model = profiled_model(config, profile)) {
-    if (model->sample.tokens()) work.tokens_per_sample = static_cast<double>(config.rows_per_sample());
+    if (model->sample.tokens())
+      work.tokens_per_sample = static_cast<double>(config.rows_per_sample());
     work.flop_source = "layers";
     for (const Layer& layer : model->layers) {
-      work.layer_flop.push_back(layer.flop_forward + layer.flop_backward_input + layer.flop_backward_weight);
+      work.layer_flop.push_back(layer.flop_forward + layer.flop_backward_input +
+                                layer.flop_backward_weight);
     }
     return work;
   }
@@ -189,10 +199,12 @@ void predict_throughput(const Instance& instance, const ModelWork& work, Plan& p
   UseSums all;
   std::vector<UseSums> by_kind(cluster.device_kinds.size());
   for (int d = 0; d < cluster.num_devices(); ++d) {
-    const NodeGroup& group = cluster.groups[static_cast<std::size_t>(cluster.group_of(DeviceId(d)))];
+    const NodeGroup& group =
+        cluster.groups[static_cast<std::size_t>(cluster.group_of(DeviceId(d)))];
     const double peak = peak_flop_rate(cluster, group, work.precision);
     all.add(uses[static_cast<std::size_t>(d)], peak);
-    by_kind[static_cast<std::size_t>(cluster.kind_index_of(DeviceId(d)))].add(uses[static_cast<std::size_t>(d)], peak);
+    by_kind[static_cast<std::size_t>(cluster.kind_index_of(DeviceId(d)))].add(
+        uses[static_cast<std::size_t>(d)], peak);
   }
   predicted.speed = speed_of(work, all, plan);
   if (training_tokens && predicted.speed->tokens_per_second) {

@@ -26,7 +26,8 @@ std::vector<Interval> with_allowed_cuts(const PlanRule* rule, std::vector<Interv
   return chunks;
 }
 
-std::int64_t next_allowed_cut(const PlanRule* rule, std::int64_t cut, int step, std::int64_t num_layers) {
+std::int64_t next_allowed_cut(const PlanRule* rule, std::int64_t cut, int step,
+                              std::int64_t num_layers) {
   cut += step;
   while (rule != nullptr && cut > 0 && cut < num_layers && !rule->allows_cut(cut)) cut += step;
   return cut;

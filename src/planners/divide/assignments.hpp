@@ -8,8 +8,8 @@
 
 namespace pptrain {
 
-/// Every way to assign the devices of a small cluster to stages. Devices of one node are equal, and so
-/// are nodes of one group of which none is used: of equal choices only the first is made.
+/// Every way to assign the devices of a small cluster to stages. Devices of one node are equal, and
+/// so are nodes of one group of which none is used: of equal choices only the first is made.
 class AllAssignments : public DeviceStates {
  public:
   explicit AllAssignments(const SearchSpace& space);

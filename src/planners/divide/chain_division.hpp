@@ -37,7 +37,8 @@ class ChainProblem {
     double sum = 0.0;      ///< of t_i and e_i
     double slowest = 0.0;  ///< t_i
   };
-  /// Bounds, in seconds, for stages [0, stage) with layers [0, layer), with the cuts behind each of them.
+  /// Bounds, in seconds, for stages [0, stage) with layers [0, layer), with the cuts behind each of
+  /// them.
   Least least_before(int stage, int layer) const { return least_[stage][layer]; }
   /// No division of the layers takes less.
   double lower_bound() const;
@@ -65,7 +66,8 @@ struct ChainDivision {
 /// `stop` came first. Exact for the times, cuts and all-reduces of the problem: a dynamic programme
 /// from the last stage to the first with Pareto labels (sum, max t, max all-reduce), as for uniform
 /// grids, without the labels that cannot end below the limit.
-std::optional<ChainDivision> divide_chain(const ChainProblem& problem, double limit, const Stop& stop);
+std::optional<ChainDivision> divide_chain(const ChainProblem& problem, double limit,
+                                          const Stop& stop);
 
 /// The division whose largest shortage of memory, in parts of it, is least; for saying by how much
 /// nothing fits.

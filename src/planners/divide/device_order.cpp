@@ -19,7 +19,8 @@ std::vector<double> seconds_of_kinds(const Instance& instance) {
   for (std::size_t kind = 0; kind < seconds.size(); ++kind) {
     const std::string& name = instance.cluster.device_kinds[kind].name;
     for (int l = 0; l < instance.profile.num_layers(); ++l) {
-      if (const auto layer = instance.profile.seconds(l, name, 1, 1.0)) seconds[kind] += layer->total();
+      if (const auto layer = instance.profile.seconds(l, name, 1, 1.0))
+        seconds[kind] += layer->total();
     }
   }
   return seconds;
@@ -37,7 +38,8 @@ std::vector<DeviceId> nodes_in_turn(const Cluster& cluster) {
   return devices;
 }
 
-bool is_tensor_parallel_row(const Cluster& cluster, const std::vector<DeviceId>& devices, std::size_t begin, int n) {
+bool is_tensor_parallel_row(const Cluster& cluster, const std::vector<DeviceId>& devices,
+                            std::size_t begin, int n) {
   const int node = cluster.node_of(devices[begin]);
   for (int k = 1; k < n; ++k) {
     if (cluster.node_of(devices[begin + k]) != node) return false;
@@ -57,8 +59,8 @@ std::vector<DeviceOrder> device_orders(const Instance& instance) {
   const Cluster& cluster = instance.cluster;
   std::vector<DeviceOrder> orders = {{"file", all_devices(cluster)}};
   const auto add = [&orders](std::string name, std::vector<DeviceId> devices) {
-    const bool known =
-        std::any_of(orders.begin(), orders.end(), [&](const DeviceOrder& o) { return o.devices == devices; });
+    const bool known = std::any_of(orders.begin(), orders.end(),
+                                   [&](const DeviceOrder& o) { return o.devices == devices; });
     if (!known) orders.push_back({std::move(name), std::move(devices)});
   };
   const std::vector<double> seconds = seconds_of_kinds(instance);
@@ -68,7 +70,8 @@ std::vector<DeviceOrder> device_orders(const Instance& instance) {
   std::vector<DeviceId> sorted = all_devices(cluster);
   std::stable_sort(sorted.begin(), sorted.end(), slower);
   add("slow kinds first", sorted);
-  std::stable_sort(sorted.begin(), sorted.end(), [&](DeviceId a, DeviceId b) { return slower(b, a); });
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [&](DeviceId a, DeviceId b) { return slower(b, a); });
   add("fast kinds first", sorted);
   const auto larger = [&cluster](DeviceId a, DeviceId b) {
     return cluster.kind_of(a).memory > cluster.kind_of(b).memory;
@@ -95,14 +98,17 @@ std::vector<int> cut_places(const Cluster& cluster, const DeviceOrder& order, in
     const bool new_kind = cluster.kind_index_of(before) != cluster.kind_index_of(after);
     const bool new_node = cluster.node_of(before) != cluster.node_of(after);
     const int size = cluster.group_of_node(cluster.node_of(before)).num_devices;
-    const bool inside = step < size && size % step == 0 && (place - places.back()) >= step && place % step == 0;
-    if (new_kind || ((new_node || inside) && place - places.back() >= step)) places.push_back(place);
+    const bool inside =
+        step < size && size % step == 0 && (place - places.back()) >= step && place % step == 0;
+    if (new_kind || ((new_node || inside) && place - places.back() >= step))
+      places.push_back(place);
   }
   places.push_back(num_devices);
   return places;
 }
 
-OrderedDevices::OrderedDevices(const SearchSpace& space, const DeviceOrder& order, std::vector<int> places)
+OrderedDevices::OrderedDevices(const SearchSpace& space, const DeviceOrder& order,
+                               std::vector<int> places)
     : space_(space), degrees_(space.instance), places_(std::move(places)) {
   const int last = static_cast<int>(places_.size()) - 1;
   for (int end = last; end >= 0; --end) {
@@ -112,11 +118,13 @@ OrderedDevices::OrderedDevices(const SearchSpace& space, const DeviceOrder& orde
 }
 
 void OrderedDevices::add_segment(const DeviceOrder& order, int begin, int end) {
-  constexpr int largest_unrestricted = 8;  // places; longer segments: powers of two, or all that is left
+  constexpr int largest_unrestricted = 8;  // places; longer segments: powers of two, or all that is
+                                           // left
   const int length = end - begin;
   if (length > largest_unrestricted && begin > 0 && (length & (length - 1)) != 0) return;
   const Cluster& cluster = space_.instance.cluster;
-  const std::vector<DeviceId> devices(order.devices.begin() + places_[begin], order.devices.begin() + places_[end]);
+  const std::vector<DeviceId> devices(order.devices.begin() + places_[begin],
+                                      order.devices.begin() + places_[end]);
   const int num_devices = static_cast<int>(devices.size());
   const int state_after = static_cast<int>(places_.size()) - 1 - begin;
   for (int n = 1; n <= std::min(num_devices, largest_node(cluster)); ++n) {

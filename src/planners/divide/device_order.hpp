@@ -15,17 +15,18 @@ struct DeviceOrder {
   std::vector<DeviceId> devices;
 };
 
-/// Orders that are worth a search: that of the file, kinds sorted by speed both ways where there are
-/// several, those of large memory first, and nodes in turn (a stage then has its replicas on different nodes). Equal
-/// ones once.
+/// Orders that are worth a search: that of the file, kinds sorted by speed both ways where there
+/// are several, those of large memory first, and nodes in turn (a stage then has its replicas on
+/// different nodes). Equal ones once.
 std::vector<DeviceOrder> device_orders(const Instance& instance);
 
-/// Places in an order where one stage may end and the next begin, with 0 and the end: behind every device of a small
-/// cluster; of a larger one at most about `most_places`, behind whole nodes and at changes of the kind.
+/// Places in an order where one stage may end and the next begin, with 0 and the end: behind every
+/// device of a small cluster; of a larger one at most about `most_places`, behind whole nodes and
+/// at changes of the kind.
 std::vector<int> cut_places(const Cluster& cluster, const DeviceOrder& order, int most_places);
 
-/// Stages are consecutive segments of an order: the last stage takes its end, the one before it what comes
-/// before. Devices at the beginning of the order may stay unused.
+/// Stages are consecutive segments of an order: the last stage takes its end, the one before it
+/// what comes before. Devices at the beginning of the order may stay unused.
 class OrderedDevices : public DeviceStates {
  public:
   OrderedDevices(const SearchSpace& space, const DeviceOrder& order, std::vector<int> places);

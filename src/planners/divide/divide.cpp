@@ -17,8 +17,8 @@ struct Box {
   StageCaps most;    ///< the upper ends
 };
 
-/// Branch and bound over boxes: a box is searched by labels where these are few, else it is split in
-/// two, whose bounds lie nearer to the truth.
+/// Branch and bound over boxes: a box is searched by labels where these are few, else it is split
+/// in two, whose bounds lie nearer to the truth.
 class DivisionSearch {
  public:
   DivisionSearch(const DivisionProblem& problem, double limit, const Stop& stop)
@@ -51,9 +51,11 @@ class DivisionSearch {
     const double seconds = bound(box);
     if (seconds == infinity || seconds > limit_) return false;
     if (repeats > 0.0) {
-      box.most.seconds = std::min(box.most.seconds, (limit_ - box.least.sum - box.least.gradient) / repeats);
+      box.most.seconds =
+          std::min(box.most.seconds, (limit_ - box.least.sum - box.least.gradient) / repeats);
     }
-    box.most.gradient = std::min(box.most.gradient, limit_ - box.least.sum - repeats * box.least.slowest);
+    box.most.gradient =
+        std::min(box.most.gradient, limit_ - box.least.sum - repeats * box.least.slowest);
     return true;
   }
 
@@ -89,12 +91,14 @@ class DivisionSearch {
 
   /// Seconds of Eq. 4 that lie between the ends of the box.
   double slowest_width(const Box& box) const {
-    return problem_.form().repeats() > 0.0 ? problem_.form().repeats() * (box.most.seconds - box.least.slowest) : 0.0;
+    return problem_.form().repeats() > 0.0
+               ? problem_.form().repeats() * (box.most.seconds - box.least.slowest)
+               : 0.0;
   }
   static double gradient_width(const Box& box) { return box.most.gradient - box.least.gradient; }
 
-  /// A fraction of all states of the programme, as most are on no good way: with more of them splitting
-  /// takes less time (measured). Any number where it would not help.
+  /// A fraction of all states of the programme, as most are on no good way: with more of them
+  /// splitting takes less time (measured). Any number where it would not help.
   std::size_t most_labels(const Box& box) const {
     if (slowest_width(box) + gradient_width(box) <= bound_slack * limit_)
       return std::numeric_limits<std::size_t>::max();
@@ -125,7 +129,8 @@ class DivisionSearch {
       StageLabel with = combined(before, problem_.label(i, begin, end));
       while (labels.best_after(with, i + 1, end) > best * (1.0 + tie_tolerance)) {
         ++end;
-        PPTRAIN_ASSERT(end <= windows.last_end(i, begin), "stage {} of the best division was not found again", i);
+        PPTRAIN_ASSERT(end <= windows.last_end(i, begin),
+                       "stage {} of the best division was not found again", i);
         with = combined(before, problem_.label(i, begin, end));
       }
       before = with;
@@ -158,7 +163,8 @@ class DivisionSearch {
 
 }  // namespace
 
-std::optional<Division> best_division(const DivisionProblem& problem, double limit, const Stop& stop) {
+std::optional<Division> best_division(const DivisionProblem& problem, double limit,
+                                      const Stop& stop) {
   std::optional<Division> division = DivisionSearch(problem, limit, stop).search();
   if (division && division->seconds > limit * (1.0 + tie_tolerance)) return std::nullopt;
   return division;

@@ -22,8 +22,9 @@ void add_layers(const DivisionProblem& problem, StageLabel& bound) {
   }
 }
 
-/// Dual of sharing the layers out over the stages: at any prices p_k of a second of a stage of kind k,
-/// max t_i * sum_k n_k p_k is no less than each layer at its cheapest. A kind's price is its speed.
+/// Dual of sharing the layers out over the stages: at any prices p_k of a second of a stage of kind
+/// k, max t_i * sum_k n_k p_k is no less than each layer at its cheapest. A kind's price is its
+/// speed.
 double shared_seconds(const DivisionProblem& problem) {
   const int layers = problem.num_layers();
   double stages = 0.0;
@@ -49,7 +50,8 @@ double least_gradient_seconds(const DivisionProblem& problem) {
   double most = problem.parameters(0, layers) / problem.num_stages();
   for (int l = 0; l < layers; ++l) most = std::max(most, problem.parameters(l, l + 1));
   double least = infinity;
-  for (int k = 0; k < problem.num_kinds(); ++k) least = std::min(least, problem.gradient_seconds_of(k, most));
+  for (int k = 0; k < problem.num_kinds(); ++k)
+    least = std::min(least, problem.gradient_seconds_of(k, most));
   return least;
 }
 
@@ -71,7 +73,8 @@ StageLabel bound_of(const DivisionProblem& problem) {
   add_layers(problem, bound);
   bound.slowest = std::max(bound.slowest, shared_seconds(problem));
   for (int k = 0; k < problem.num_kinds(); ++k) {
-    bound.sum += problem.num_stages_of(k) * (problem.least_seconds_beside(k) + problem.least_cut_seconds(k));
+    bound.sum +=
+        problem.num_stages_of(k) * (problem.least_seconds_beside(k) + problem.least_cut_seconds(k));
   }
   bound.gradient = least_gradient_seconds(problem);
   return {bound.sum * rounded_down, bound.slowest * rounded_down, bound.gradient * rounded_down};
@@ -95,12 +98,14 @@ StageLabel sharpened(const DivisionProblem& problem, StageLabel bound, const Sta
     longest = std::max(longest, problem.stage_seconds(i, 0, layers));
     largest = std::max(largest, problem.gradient_seconds(i, 0, layers));
   }
-  bound.slowest = largest_unreached(bound.slowest, std::min(longest, most.seconds), [&](double seconds) {
-    return reaches_all_layers(problem, {seconds, most.gradient});
-  });
-  bound.gradient = largest_unreached(bound.gradient, std::min(largest, most.gradient), [&](double seconds) {
-    return reaches_all_layers(problem, {most.seconds, seconds});
-  });
+  bound.slowest =
+      largest_unreached(bound.slowest, std::min(longest, most.seconds), [&](double seconds) {
+        return reaches_all_layers(problem, {seconds, most.gradient});
+      });
+  bound.gradient =
+      largest_unreached(bound.gradient, std::min(largest, most.gradient), [&](double seconds) {
+        return reaches_all_layers(problem, {most.seconds, seconds});
+      });
   return bound;
 }
 

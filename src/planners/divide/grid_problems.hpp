@@ -21,11 +21,14 @@ class GridProblems {
   /// The default placement of a grid, made once for each; valid as long as this is.
   const GridLayout& layout(const Grid& grid);
   /// The problem of a grid in the default placement, which is valid as long as this is.
-  DivisionProblem problem(const Grid& grid, std::int64_t samples) { return problem(layout(grid), samples); }
-  /// The problem of a grid in any placement, valid as long as this is; `samples`: on the replica that has most.
+  DivisionProblem problem(const Grid& grid, std::int64_t samples) {
+    return problem(layout(grid), samples);
+  }
+  /// The problem of a grid in any placement, valid as long as this is; `samples`: on the replica
+  /// that has most.
   DivisionProblem problem(const GridLayout& layout, std::int64_t samples) {
-    const std::int64_t micro_batch =
-        micro_batch_of(layout.grid, samples, space_.instance.global_batch_size, space_.restrictions);
+    const std::int64_t micro_batch = micro_batch_of(
+        layout.grid, samples, space_.instance.global_batch_size, space_.restrictions);
     return DivisionProblem(space_.instance, sums_, layout, micro_batch, space_.schedule, modes_);
   }
   /// Samples per replica that the restrictions allow, ascending.

@@ -12,12 +12,14 @@ namespace {
 /// Least largest costs of the stages from some one on, by the first of their layers.
 using Worst = std::vector<double>;
 
-/// Smallest boundaries of a division whose largest `cost(stage, begin, end)` is least. The cost must
-/// not fall when a stage grows. `least(stage, begin, last, rest)`: the least max(cost, rest[end]) of the ends up to
-/// `last`.
+/// Smallest boundaries of a division whose largest `cost(stage, begin, end)` is least. The cost
+/// must not fall when a stage grows. `least(stage, begin, last, rest)`: the least max(cost,
+/// rest[end]) of the ends up to `last`.
 template <class Cost, class Least>
-std::vector<Interval> bottleneck_division(int stages, int layers, const Cost& cost, const Least& least) {
-  std::vector<Worst> worst(static_cast<std::size_t>(stages) + 1, Worst(static_cast<std::size_t>(layers) + 1, infinity));
+std::vector<Interval> bottleneck_division(int stages, int layers, const Cost& cost,
+                                          const Least& least) {
+  std::vector<Worst> worst(static_cast<std::size_t>(stages) + 1,
+                           Worst(static_cast<std::size_t>(layers) + 1, infinity));
   worst[stages][layers] = 0.0;
   for (int i = stages - 1; i >= 0; --i) {
     for (int begin = i; begin <= layers - (stages - i); ++begin) {
@@ -39,7 +41,9 @@ std::vector<Interval> bottleneck_division(int stages, int layers, const Cost& co
 
 std::vector<Interval> roomiest_division(const DivisionProblem& problem, const Stop& stop) {
   WatchedStop watched(stop);
-  const auto cost = [&](int i, int begin, int end) { return problem.memory_need(i, begin, end) / problem.memory(i); };
+  const auto cost = [&](int i, int begin, int end) {
+    return problem.memory_need(i, begin, end) / problem.memory(i);
+  };
   const auto least = [&](int i, int begin, int last, const Worst& rest) {
     double found = infinity;
     for (int end = begin + 1; end <= last; ++end) {
@@ -49,7 +53,8 @@ std::vector<Interval> roomiest_division(const DivisionProblem& problem, const St
     }
     return found;
   };
-  std::vector<Interval> division = bottleneck_division(problem.num_stages(), problem.num_layers(), cost, least);
+  std::vector<Interval> division =
+      bottleneck_division(problem.num_stages(), problem.num_layers(), cost, least);
   return watched.requested() ? even_division(problem.num_layers(), problem.num_stages()) : division;
 }
 
@@ -66,7 +71,8 @@ std::vector<Interval> filled_division(const DivisionProblem& problem) {
   return division;
 }
 
-std::vector<Interval> division_by_shares(const std::vector<double>& before, const std::vector<double>& shares) {
+std::vector<Interval> division_by_shares(const std::vector<double>& before,
+                                         const std::vector<double>& shares) {
   const int layers = static_cast<int>(before.size()) - 1;
   const int chunks = static_cast<int>(shares.size());
   std::vector<Interval> division;
@@ -75,7 +81,8 @@ std::vector<Interval> division_by_shares(const std::vector<double>& before, cons
   for (int c = 0; c < chunks; ++c) {
     target += shares[c];
     int end = begin + 1;
-    while (end < layers - (chunks - 1 - c) && std::abs(before[end + 1] - target) <= std::abs(before[end] - target)) {
+    while (end < layers - (chunks - 1 - c) &&
+           std::abs(before[end + 1] - target) <= std::abs(before[end] - target)) {
       ++end;
     }
     if (c + 1 == chunks) end = layers;
@@ -89,7 +96,8 @@ std::vector<Interval> balanced_division(const std::vector<double>& weights, int 
   std::vector<double> sums = {0.0};
   for (const double weight : weights) sums.push_back(sums.back() + weight);
   const auto cost = [&](int, int begin, int end) { return sums[end] - sums[begin]; };
-  // All stages being alike, what is left to the others falls where a stage grows: the best end is where the two meet.
+  // All stages being alike, what is left to the others falls where a stage grows: the best end is
+  // where the two meet.
   const auto least = [&](int i, int begin, int last, const Worst& rest) {
     int below = begin;
     int meeting = last;

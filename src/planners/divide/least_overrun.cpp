@@ -12,7 +12,8 @@ void LeastOverrun::take(const Instance& instance, const Plan& plan) {
   take(instance, plan, memory_bytes(instance, plan));
 }
 
-void LeastOverrun::take(const Instance& instance, const Plan& plan, const std::vector<double>& need) {
+void LeastOverrun::take(const Instance& instance, const Plan& plan,
+                        const std::vector<double>& need) {
   double use = 0.0;
   for (int d = 0; d < instance.cluster.num_devices(); ++d) {
     use = std::max(use, need[d] / instance.cluster.kind_of(DeviceId(d)).memory);

@@ -8,7 +8,8 @@
 
 namespace pptrain {
 
-/// Keeps of plans that do not fit the one whose fullest device is least full, to say by how much nothing fits.
+/// Keeps of plans that do not fit the one whose fullest device is least full, to say by how much
+/// nothing fits.
 class LeastOverrun {
  public:
   /// Keeps the plan if its fullest device is less full than that of all before, by `memory_bytes`.

@@ -12,7 +12,10 @@ namespace {
 class Polisher {
  public:
   Polisher(const SearchSpace& space, const Plan& plan)
-      : space_(space), degrees_(space.instance), plan_(plan), seconds_(iteration_seconds(space.instance, plan)) {}
+      : space_(space),
+        degrees_(space.instance),
+        plan_(plan),
+        seconds_(iteration_seconds(space.instance, plan)) {}
 
   Outcome run() {
     while (!space_.stop.requested() && improve()) {
@@ -75,14 +78,17 @@ class Polisher {
     return any;
   }
 
-  /// A sample from one replica to another of a different kind of place; those in between move along.
+  /// A sample from one replica to another of a different kind of place; those in between move
+  /// along.
   bool move_samples() {
     bool any = false;
     for (int i = 0; i < plan_.num_stages(); ++i) {
       const int replicas = plan_.stages[i].replicas;
       for (int from = 0; from < replicas; ++from) {
         for (int to = 0; to < replicas; ++to) {
-          if (from == to || plan_.stages[i].samples[from].size() < 2 || are_alike(plan_.stages[i], from, to)) continue;
+          if (from == to || plan_.stages[i].samples[from].size() < 2 ||
+              are_alike(plan_.stages[i], from, to))
+            continue;
           const std::vector<Stage> before = plan_.stages;
           give_sample(plan_.stages[i].samples, from, to);
           any |= keep(before);
@@ -104,7 +110,8 @@ class Polisher {
   bool are_alike(const Stage& stage, int a, int b) const {
     const Cluster& cluster = space_.instance.cluster;
     for (int k = 0; k < stage.tensor_parallel; ++k) {
-      if (cluster.kind_index_of(stage.devices[a][k]) != cluster.kind_index_of(stage.devices[b][k])) return false;
+      if (cluster.kind_index_of(stage.devices[a][k]) != cluster.kind_index_of(stage.devices[b][k]))
+        return false;
     }
     return stage.samples[a].size() == stage.samples[b].size();
   }
@@ -124,11 +131,12 @@ class Polisher {
   bool has_degrees() const {
     const Cluster& cluster = space_.instance.cluster;
     return std::all_of(plan_.stages.begin(), plan_.stages.end(), [&](const Stage& stage) {
-      return std::all_of(stage.devices.begin(), stage.devices.end(), [&](const std::vector<DeviceId>& row) {
-        return std::all_of(row.begin(), row.end(), [&](DeviceId device) {
-          return degrees_.has(cluster.kind_index_of(device), stage.tensor_parallel);
-        });
-      });
+      return std::all_of(
+          stage.devices.begin(), stage.devices.end(), [&](const std::vector<DeviceId>& row) {
+            return std::all_of(row.begin(), row.end(), [&](DeviceId device) {
+              return degrees_.has(cluster.kind_index_of(device), stage.tensor_parallel);
+            });
+          });
     });
   }
 
@@ -139,7 +147,9 @@ class Polisher {
       if (space_.stop.requested()) break;
       for (int b = a + 1; b < num_places; ++b) {
         const std::vector<DeviceId*> places = all_places();
-        if (space_.instance.cluster.node_of(*places[a]) == space_.instance.cluster.node_of(*places[b])) continue;
+        if (space_.instance.cluster.node_of(*places[a]) ==
+            space_.instance.cluster.node_of(*places[b]))
+          continue;
         const std::vector<Stage> before = plan_.stages;
         std::swap(*places[a], *places[b]);
         any |= keep_exchange(before);
@@ -154,7 +164,8 @@ class Polisher {
       for (int b = a + 1; b < plan_.num_stages(); ++b) {
         Stage& first = plan_.stages[a];
         Stage& second = plan_.stages[b];
-        if (first.replicas != second.replicas || first.tensor_parallel != second.tensor_parallel) continue;
+        if (first.replicas != second.replicas || first.tensor_parallel != second.tensor_parallel)
+          continue;
         const std::vector<Stage> before = plan_.stages;
         std::swap(first.devices, second.devices);
         std::swap(first.samples, second.samples);

@@ -5,8 +5,8 @@
 
 namespace pptrain {
 
-StageSearch::StageSearch(const SearchSpace& space, LayerSums& sums, DeviceStates& states, Merging merging,
-                         Shares shares)
+StageSearch::StageSearch(const SearchSpace& space, LayerSums& sums, DeviceStates& states,
+                         Merging merging, Shares shares)
     : space_(space),
       sums_(sums),
       states_(states),
@@ -57,8 +57,8 @@ const MeshCost* StageSearch::cost(int mesh) {
   if (!asked_[mesh]) {
     asked_[mesh] = true;
     if (auto samples = shared_samples(sums_, states_.mesh(mesh), micro_batch_, shares_)) {
-      costs_[mesh] =
-          std::make_unique<MeshCost>(space_.instance, sums_, states_.mesh(mesh), std::move(*samples), options_);
+      costs_[mesh] = std::make_unique<MeshCost>(space_.instance, sums_, states_.mesh(mesh),
+                                                std::move(*samples), options_);
     }
   }
   return costs_[mesh].get();
@@ -108,7 +108,8 @@ void StageSearch::extend(const Frontier& frontier, const StageMove& move, const 
   const int end = frontier_end_;
   const auto& fixed = space_.restrictions;
   const bool is_complete = states_.complete(move.state);
-  const int first = states_.num_left(move.state) > 0 && !(fixed.pipeline && *fixed.pipeline == 1) ? end - 1 : 0;
+  const int first =
+      states_.num_left(move.state) > 0 && !(fixed.pipeline && *fixed.pipeline == 1) ? end - 1 : 0;
   for (int begin = first; begin >= 0; --begin) {
     if (begin == 0 && !is_complete) break;
     if (!mine.may_fit(begin, end)) break;  // more layers need no less
@@ -119,8 +120,10 @@ void StageSearch::extend(const Frontier& frontier, const StageMove& move, const 
   }
 }
 
-/// The price of a stage with layers from `begin`; labels behind it differ in little more than their number.
-const StageSearch::StagePrice& StageSearch::price(int begin, double in_flight, const MeshCost& mine) {
+/// The price of a stage with layers from `begin`; labels behind it differ in little more than their
+/// number.
+const StageSearch::StagePrice& StageSearch::price(int begin, double in_flight,
+                                                  const MeshCost& mine) {
   for (const StagePrice& known : prices_) {
     if (known.in_flight == in_flight) return known;
   }
@@ -133,13 +136,15 @@ const StageSearch::StagePrice& StageSearch::price(int begin, double in_flight, c
   return made;
 }
 
-/// Puts a stage with layers from `begin` before the stages of label `next`. False where a stage with still
-/// more layers cannot help either.
+/// Puts a stage with layers from `begin` before the stages of label `next`. False where a stage
+/// with still more layers cannot help either.
 bool StageSearch::prepend(int begin, int next, const StageMove& move, const MeshCost& mine) {
   const Label after = labels_[next];
   const int end = frontier_end_;
   const AutoInt& pipeline = space_.restrictions.pipeline;
-  if (pipeline && (begin == 0 ? after.num_stages + 1 != *pipeline : after.num_stages + 2 > *pipeline)) return true;
+  if (pipeline &&
+      (begin == 0 ? after.num_stages + 1 != *pipeline : after.num_stages + 2 > *pipeline))
+    return true;
   const StagePrice price = this->price(begin, in_flight_->behind(after.num_stages), mine);
   if (!price.option) return false;
   ++num_examined_;
@@ -155,8 +160,8 @@ bool StageSearch::prepend(int begin, int next, const StageMove& move, const Mesh
   return form_.seconds(label) + least_seconds_[begin] < limit_;
 }
 
-/// Whether the label can end below the limit: the layers that are left take at least their least time,
-/// and one of their stages at least their work shared out over the devices that are left.
+/// Whether the label can end below the limit: the layers that are left take at least their least
+/// time, and one of their stages at least their work shared out over the devices that are left.
 bool StageSearch::may_win(const Label& label, int begin, int state) const {
   if (begin == 0) return form_.seconds(label) < limit_;
   const int left = states_.num_left(state);
@@ -174,7 +179,9 @@ void StageSearch::insert(int begin, int state, const Label& label) {
     return;
   }
   const std::int64_t key =
-      merging_ == Merging::exact ? static_cast<std::int64_t>(state) * states_.num_meshes() + label.mesh : state;
+      merging_ == Merging::exact
+          ? static_cast<std::int64_t>(state) * states_.num_meshes() + label.mesh
+          : state;
   Frontier& frontier = frontiers_[begin][key];
   frontier.state = state;
   labels_.insert(frontier.labels, label, [this](const Label& a, const Label& b) {
@@ -186,7 +193,8 @@ double StageSearch::cut_seconds(int sender, int receiver, int boundary) {
   const std::int64_t key = static_cast<std::int64_t>(sender) * states_.num_meshes() + receiver;
   auto place = cuts_.find(key);
   if (place == cuts_.end()) {
-    place = cuts_.emplace(key, CutCost(space_.instance.cluster, *cost(sender), *cost(receiver))).first;
+    place =
+        cuts_.emplace(key, CutCost(space_.instance.cluster, *cost(sender), *cost(receiver))).first;
   }
   return place->second.seconds(space_.instance.profile.layers[boundary - 1].output_bytes);
 }

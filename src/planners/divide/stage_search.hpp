@@ -56,18 +56,20 @@ struct StageChain {
 /// What a labelled state must agree in before one label can make another needless.
 enum class Merging {
   exact,  ///< the next stage's mesh too, on which the cut between the two depends
-  close,  ///< the devices used alone; the cut is taken into account only once both its ends are known
+  close,  ///< the devices used alone; the cut is taken into account only once both its ends are
+          ///< known
 };
 
 /// Finds the chain of stages with least AMP Eq. 4,
 /// (m-1) max t_i + sum t_i + sum e_i + max gradient all-reduce,
-/// over all contiguous divisions of the layers and all meshes that `states` allow, for one micro-batch
-/// size: a dynamic programme from the last stage to the first over (layers left, devices used), with
-/// Pareto labels (sum, max t, max all-reduce, number of stages) as in AMP's layer division. Labels that
-/// cannot end below `limit` are dropped.
+/// over all contiguous divisions of the layers and all meshes that `states` allow, for one
+/// micro-batch size: a dynamic programme from the last stage to the first over (layers left,
+/// devices used), with Pareto labels (sum, max t, max all-reduce, number of stages) as in AMP's
+/// layer division. Labels that cannot end below `limit` are dropped.
 class StageSearch {
  public:
-  StageSearch(const SearchSpace& space, LayerSums& sums, DeviceStates& states, Merging merging, Shares shares);
+  StageSearch(const SearchSpace& space, LayerSums& sums, DeviceStates& states, Merging merging,
+              Shares shares);
 
   /// The best chain faster than `limit` seconds; nothing when there is none.
   std::optional<StageChain> search(std::int64_t micro_batch, double limit);
@@ -92,7 +94,8 @@ class StageSearch {
     std::vector<int> labels;
   };
 
-  /// What a stage costs, whichever stages follow it, where so many of its micro-batches are under way.
+  /// What a stage costs, whichever stages follow it, where so many of its micro-batches are under
+  /// way.
   struct StagePrice {
     double in_flight = 0.0;
     std::optional<int> option;  ///< the fastest that fits; nothing: none does
@@ -129,7 +132,8 @@ class StageSearch {
   double limit_ = 0.0;
   int best_ = -1;
   int frontier_end_ = 0;                          // layers from here on are divided already
-  std::vector<std::unique_ptr<MeshCost>> costs_;  // of each mesh; null: not asked for, or too few samples
+  std::vector<std::unique_ptr<MeshCost>> costs_;  // of each mesh; null: not asked for, or too few
+                                                  // samples
   std::vector<bool> asked_;
   std::unordered_map<std::int64_t, CutCost> cuts_;
   std::vector<StagePrice> prices_;     // of the stage that is being put before labels

@@ -49,7 +49,8 @@ std::vector<Interval> LeastSums::division() const {
     };
     while (!leads_here()) {
       ++begin;
-      PPTRAIN_ASSERT(begin <= windows_.last_begin(i), "no way to the end of stage {} at layer {}", i, end);
+      PPTRAIN_ASSERT(begin <= windows_.last_begin(i), "no way to the end of stage {} at layer {}",
+                     i, end);
     }
     division[i] = {begin, end};
     end = begin;

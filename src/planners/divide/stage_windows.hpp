@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// Which layers each stage may hold within the caps and the memory. A stage that may hold [begin, end)
-/// may hold less of it too, so one end per begin says it all.
+/// Which layers each stage may hold within the caps and the memory. A stage that may hold [begin,
+/// end) may hold less of it too, so one end per begin says it all.
 class StageWindows {
  public:
   StageWindows(const DivisionProblem& problem, const StageCaps& caps);
@@ -30,22 +30,27 @@ class StageWindows {
   std::vector<int> last_ends_;  // [stage][begin]
 };
 
-/// The least sum of t_i and e_i of the first stages with the first layers, within windows. A stop leaves those that are
-/// not known by then infinite.
+/// The least sum of t_i and e_i of the first stages with the first layers, within windows. A stop
+/// leaves those that are not known by then infinite.
 class LeastSums {
  public:
   LeastSums(const DivisionProblem& problem, const StageWindows& windows, WatchedStop& stop);
 
-  /// The sum of the first `stages` stages with the first `layers` layers; infinite where there is no way.
-  double of(int stages, int layers) const { return sums_[stages * (windows_.num_layers() + 1) + layers]; }
-  /// Seconds of t_i and e_i of the best whole division; infinite where the windows leave none or the stop came first.
+  /// The sum of the first `stages` stages with the first `layers` layers; infinite where there is
+  /// no way.
+  double of(int stages, int layers) const {
+    return sums_[stages * (windows_.num_layers() + 1) + layers];
+  }
+  /// Seconds of t_i and e_i of the best whole division; infinite where the windows leave none or
+  /// the stop came first.
   double total() const { return of(windows_.num_stages(), windows_.num_layers()); }
   /// A division with that total, which must be finite.
   std::vector<Interval> division() const;
 
  private:
   double sum_with(int stage, int begin, int end) const {
-    return of(stage, begin) + problem_.stage_seconds(stage, begin, end) + problem_.cut_seconds(stage, end);
+    return of(stage, begin) + problem_.stage_seconds(stage, begin, end) +
+           problem_.cut_seconds(stage, end);
   }
 
   const DivisionProblem& problem_;

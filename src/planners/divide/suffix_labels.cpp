@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-SuffixLabels::SuffixLabels(const DivisionProblem& problem, const StageWindows& windows, const LeastSums& before,
-                           const StageLabel& least, double limit)
+SuffixLabels::SuffixLabels(const DivisionProblem& problem, const StageWindows& windows,
+                           const LeastSums& before, const StageLabel& least, double limit)
     : problem_(problem), windows_(windows), before_(before), least_(least), limit_(limit) {}
 
 bool SuffixLabels::make(std::size_t most_labels, WatchedStop& stop) {
@@ -35,7 +35,9 @@ double SuffixLabels::best_after(const StageLabel& before, int stage, int begin) 
 }
 
 void SuffixLabels::insert(const StageLabel& label) {
-  const auto covers = [&form = problem_.form()](const StageLabel& a, const StageLabel& b) { return form.covers(a, b); };
+  const auto covers = [&form = problem_.form()](const StageLabel& a, const StageLabel& b) {
+    return form.covers(a, b);
+  };
   if (admit(frontier_, label, covers)) frontier_.push_back(label);
 }
 
@@ -46,7 +48,8 @@ void SuffixLabels::extend(int stage, int begin, WatchedStop& stop) {
   for (int end = windows_.first_end(stage, begin); end <= windows_.last_end(stage, begin); ++end) {
     const Span rest = spans_[index(stage + 1, end)];
     if (rest.begin == rest.end) continue;
-    if (stop.requested(static_cast<std::int64_t>((rest.end - rest.begin) * (1 + frontier_.size())))) return;
+    if (stop.requested(static_cast<std::int64_t>((rest.end - rest.begin) * (1 + frontier_.size()))))
+      return;
     const StageLabel here = problem_.label(stage, begin, end);
     for (std::size_t l = rest.begin; l < rest.end; ++l) {
       const StageLabel label = combined(here, labels_[l]);

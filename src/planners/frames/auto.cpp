@@ -25,8 +25,10 @@ namespace {
 bool predicts_more_than_amp(const Instance& instance) {
   const auto& groups = instance.cluster.groups;
   const auto& layers = instance.profile.layers;
-  return std::any_of(groups.begin(), groups.end(), [](const NodeGroup& g) { return g.shares_cores(); }) ||
-         std::any_of(layers.begin(), layers.end(), [](const ProfileLayer& l) { return !l.update_seconds.empty(); });
+  return std::any_of(groups.begin(), groups.end(),
+                     [](const NodeGroup& g) { return g.shares_cores(); }) ||
+         std::any_of(layers.begin(), layers.end(),
+                     [](const ProfileLayer& l) { return !l.update_seconds.empty(); });
 }
 
 void append(UniformCandidates& all, UniformCandidates more) {
@@ -41,9 +43,11 @@ UniformCandidates uniform_candidates(const SearchSpace& space) {
   UniformCandidates all = amp_candidates(space, ranks_anew ? Breadth::everything : Breadth::table);
   append(all, megatron_candidates(space));
   append(all, data_parallel_candidates(space));
-  std::stable_sort(all.found.begin(), all.found.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
-    return std::tie(a.grid, a.samples, a.division.layers) < std::tie(b.grid, b.samples, b.division.layers);
-  });
+  std::stable_sort(all.found.begin(), all.found.end(),
+                   [](const UniformCandidate& a, const UniformCandidate& b) {
+                     return std::tie(a.grid, a.samples, a.division.layers) <
+                            std::tie(b.grid, b.samples, b.division.layers);
+                   });
   if (!ranks_anew) return all;
   for (UniformCandidate& candidate : all.found) {
     candidate.rank_seconds = plan_of(space, candidate, auto_planner).predicted->iteration_seconds;
@@ -56,7 +60,8 @@ class Best {
  public:
   explicit Best(const SearchSpace& space) : space_(space) {}
 
-  /// Takes the outcome in, its plan if it is faster than the one so far, and tells how many were looked at.
+  /// Takes the outcome in, its plan if it is faster than the one so far, and tells how many were
+  /// looked at.
   void take(const std::string& planner, Outcome outcome) {
     space_.tell_examined(outcome.num_examined);
     add(planner, std::move(outcome));
@@ -105,7 +110,8 @@ class Best {
   const SearchSpace& space_;
 };
 
-/// Micro-batch sizes, those nearest to `first` first: a good plan leaves less to search for the others.
+/// Micro-batch sizes, those nearest to `first` first: a good plan leaves less to search for the
+/// others.
 std::vector<std::int64_t> micro_batches_around(const SearchSpace& space, std::int64_t first) {
   if (space.restrictions.micro_batch_size) return {*space.restrictions.micro_batch_size};
   std::vector<std::int64_t> sizes = divisors(space.instance.global_batch_size);
@@ -117,8 +123,10 @@ std::vector<std::int64_t> micro_batches_around(const SearchSpace& space, std::in
   return sizes;
 }
 
-/// Stages of any size and shape along one order of the devices, with balanced samples, that take less than `known`.
-Outcome search_order(const SearchSpace& space, const DeviceOrder& order, const std::optional<Plan>& known) {
+/// Stages of any size and shape along one order of the devices, with balanced samples, that take
+/// less than `known`.
+Outcome search_order(const SearchSpace& space, const DeviceOrder& order,
+                     const std::optional<Plan>& known) {
   constexpr int most_places = 32;
   space.tell_asks("stages of any shape");
   Best best(space);
@@ -126,7 +134,8 @@ Outcome search_order(const SearchSpace& space, const DeviceOrder& order, const s
   LayerSums sums(space.instance);
   OrderedDevices devices(space, order, cut_places(space.instance.cluster, order, most_places));
   StageSearch search(space, sums, devices, Merging::close, Shares::balanced);
-  for (const std::int64_t micro_batch : micro_batches_around(space, known ? known->micro_batch_size : 1)) {
+  for (const std::int64_t micro_batch :
+       micro_batches_around(space, known ? known->micro_batch_size : 1)) {
     const auto chain = search.search(micro_batch, best.limit());
     if (chain) best.offer_checked(search.plan_of(*chain));
     if (search.stopped()) best.result.complete = false;
@@ -136,8 +145,8 @@ Outcome search_order(const SearchSpace& space, const DeviceOrder& order, const s
   return std::move(best.result);
 }
 
-/// Every planner but this one and `exhaustive`, which is asked last, where the instance is small enough. AMP's
-/// comes first: its grids are shown.
+/// Every planner but this one and `exhaustive`, which is asked last, where the instance is small
+/// enough. AMP's comes first: its grids are shown.
 std::vector<std::string> asked_planners() {
   std::vector<std::string> names = {"amp"};
   for (const auto& planner : published_planners()) {
@@ -147,8 +156,9 @@ std::vector<std::string> asked_planners() {
   return names;
 }
 
-/// In which order the planners but the first, by their place in `names`, and the searches along orders behind them get
-/// a core. Alpa's planner takes longest, so it is the first: the others fill the time of the other cores beside it.
+/// In which order the planners but the first, by their place in `names`, and the searches along
+/// orders behind them get a core. Alpa's planner takes longest, so it is the first: the others fill
+/// the time of the other cores beside it.
 std::vector<std::size_t> turns_of(const std::vector<std::string>& names, std::size_t num_orders) {
   std::vector<std::size_t> turns(names.size() - 1 + num_orders);
   std::iota(turns.begin(), turns.end(), std::size_t{1});
@@ -157,10 +167,11 @@ std::vector<std::size_t> turns_of(const std::vector<std::string>& names, std::si
   return turns;
 }
 
-/// Asks the planners, and searches along orders of the devices for what takes less than AMP's plan, on all cores. Plans
-/// are taken in the order in which one core would find them.
+/// Asks the planners, and searches along orders of the devices for what takes less than AMP's plan,
+/// on all cores. Plans are taken in the order in which one core would find them.
 void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& best) {
-  // Most need far less. The others are stopped however long the whole search may go on: frames find what they would.
+  // Most need far less. The others are stopped however long the whole search may go on: frames find
+  // what they would.
   const double most_seconds = 5.0 * std::max(1.0, effort_factor(papers.restrictions.effort));
   const auto ask = [&](const std::string& name) {
     papers.tell_asks("asking " + name);
@@ -187,7 +198,8 @@ void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& bes
     }
   };
   const bool checks = papers.check != nullptr;  // which simulates for one planner at a time
-  parallel_for(static_cast<int>(turns.size()), checks ? 1 : threads_of(papers.restrictions), search);
+  parallel_for(static_cast<int>(turns.size()), checks ? 1 : threads_of(papers.restrictions),
+               search);
   for (std::size_t i = 0; i < names.size(); ++i) best.add(names[i], std::move(asked[i]));
   for (Outcome& outcome : along) best.add_order(std::move(outcome));
 }
@@ -195,7 +207,8 @@ void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& bes
 /// What the closed forms hold best, with what the planners that were asked hold best.
 Outcome best_by_estimate(const SearchSpace& space) {
   const Restrictions as_published = as_in_papers(space.restrictions);
-  const SearchSpace papers = {space.instance, as_published, space.schedule, space.stop, space.check, space.progress};
+  const SearchSpace papers = {space.instance, as_published, space.schedule,
+                              space.stop,     space.check,  space.progress};
   Best best(space);
   if (plans_only_grids(space.schedule, space.restrictions)) {
     for (const char* asked : {"amp", "megatron", "data-parallel"})
@@ -229,8 +242,9 @@ Outcome best_by_estimate(const SearchSpace& space) {
   return std::move(best.result);
 }
 
-/// Adds what is best where every stage saves memory in one way: plans of another kind than the best may be faster in
-/// the simulator, and the thriftiest may fit there where the closed form knows of none.
+/// Adds what is best where every stage saves memory in one way: plans of another kind than the best
+/// may be faster in the simulator, and the thriftiest may fit there where the closed form knows of
+/// none.
 void add_seeds(const SearchSpace& space, Outcome& outcome) {
   const Restrictions& free = space.restrictions;
   const std::vector<int> zero_stages =
@@ -249,7 +263,8 @@ void add_seeds(const SearchSpace& space, Outcome& outcome) {
       Restrictions fixed = free;
       fixed.zero_stage = zero_stage;
       fixed.recompute = recompute;
-      const SearchSpace share = {space.instance, fixed, space.schedule, space.stop, space.check, space.progress};
+      const SearchSpace share = {space.instance, fixed,       space.schedule,
+                                 space.stop,     space.check, space.progress};
       Outcome seeds = best_by_estimate(share);
       add(seeds.plan);
       for (Beside& beside : seeds.beside) add(beside.plan);
@@ -265,7 +280,8 @@ Outcome AutoPlanner::search(const SearchSpace& space) const {
   SearchSpace by_estimate = space;
   by_estimate.stop = space.stop.within(share * space.stop.seconds_left());
   Outcome outcome = best_by_estimate(by_estimate);
-  if (!plans_only_grids(space.schedule, space.restrictions) && space.restrictions.annotations.empty()) {
+  if (!plans_only_grids(space.schedule, space.restrictions) &&
+      space.restrictions.annotations.empty()) {
     add_seeds(by_estimate, outcome);
   }
   return choose_by_simulation(space, std::move(outcome));

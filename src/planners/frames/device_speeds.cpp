@@ -16,7 +16,8 @@ const std::vector<double>& DeviceSpeeds::seconds_of(int kind, int tensor) const 
   const std::string& name = instance_.cluster.device_kinds[static_cast<std::size_t>(kind)].name;
   for (const ProfileLayer& layer : instance_.profile.layers) {
     double least = infinity;
-    // Times are linear between rows and proportional outside, so that some row has the least for a sample.
+    // Times are linear between rows and proportional outside, so that some row has the least for a
+    // sample.
     for (const ProfileRow& row : layer.rows) {
       if (row.device == name && row.tensor_parallel == tensor) {
         least = std::min(least, row.seconds.total() / row.samples);

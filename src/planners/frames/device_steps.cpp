@@ -29,10 +29,13 @@ void add(const SearchSpace& space, std::vector<Plan>& plans, Plan plan) {
 
 /// Whether two replicas of a stage lie on the same kind of nodes with as many samples.
 bool are_alike(const Cluster& cluster, const Stage& stage, int a, int b) {
-  const auto same_group = [&cluster](DeviceId x, DeviceId y) { return cluster.group_of(x) == cluster.group_of(y); };
+  const auto same_group = [&cluster](DeviceId x, DeviceId y) {
+    return cluster.group_of(x) == cluster.group_of(y);
+  };
   const auto& first = stage.devices[static_cast<std::size_t>(a)];
   const auto& second = stage.devices[static_cast<std::size_t>(b)];
-  return stage.samples[static_cast<std::size_t>(a)].size() == stage.samples[static_cast<std::size_t>(b)].size() &&
+  return stage.samples[static_cast<std::size_t>(a)].size() ==
+             stage.samples[static_cast<std::size_t>(b)].size() &&
          std::equal(first.begin(), first.end(), second.begin(), same_group);
 }
 
@@ -86,7 +89,8 @@ std::vector<DeviceId> unused_devices(const Cluster& cluster, const Plan& plan) {
 }
 
 /// The first so many devices of each group of nodes, as rows of so many members.
-std::vector<Mesh> meshes_in(const Cluster& cluster, const std::vector<DeviceId>& devices, int rows, int members) {
+std::vector<Mesh> meshes_in(const Cluster& cluster, const std::vector<DeviceId>& devices, int rows,
+                            int members) {
   std::vector<Mesh> meshes;
   for (int g = 0; g < static_cast<int>(cluster.groups.size()); ++g) {
     Mesh mesh;
@@ -98,13 +102,15 @@ std::vector<Mesh> meshes_in(const Cluster& cluster, const std::vector<DeviceId>&
       }
       mesh.back().push_back(device);
     }
-    if (std::ssize(mesh) == rows && std::ssize(mesh.back()) == members) meshes.push_back(std::move(mesh));
+    if (std::ssize(mesh) == rows && std::ssize(mesh.back()) == members)
+      meshes.push_back(std::move(mesh));
   }
   return meshes;
 }
 
-/// The plan with the second half of each chunk of a stage on a stage of its own behind it. In a loop the halves of all
-/// chunks are in the order of the stages; in a V those of the second chunk are the other way round.
+/// The plan with the second half of each chunk of a stage on a stage of its own behind it. In a
+/// loop the halves of all chunks are in the order of the stages; in a V those of the second chunk
+/// are the other way round.
 std::optional<Plan> with_stage_behind(const Plan& plan, std::size_t s, const Mesh& mesh) {
   Plan other = plan;
   Stage behind = other.stages[s];
@@ -132,9 +138,11 @@ std::vector<Plan> shifted_samples(const SearchSpace& space, const Plan& plan) {
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const Stage& stage = plan.stages[s];
     for (int from = 0; from < stage.replicas; ++from) {
-      if (stage.samples[static_cast<std::size_t>(from)].size() < 2 || repeats(cluster, stage, from)) continue;
+      if (stage.samples[static_cast<std::size_t>(from)].size() < 2 || repeats(cluster, stage, from))
+        continue;
       for (int to = 0; to < stage.replicas; ++to) {
-        if (to == from || are_alike(cluster, stage, from, to) || repeats(cluster, stage, to)) continue;
+        if (to == from || are_alike(cluster, stage, from, to) || repeats(cluster, stage, to))
+          continue;
         give_sample(plans.emplace_back(plan).stages[s].samples, from, to);
       }
     }
@@ -150,7 +158,8 @@ std::vector<Plan> exchanged_devices(const SearchSpace& space, const Plan& plan) 
       Plan other = plan;
       Stage& first = other.stages[a];
       Stage& second = other.stages[b];
-      if (first.replicas != second.replicas || first.tensor_parallel != second.tensor_parallel) continue;
+      if (first.replicas != second.replicas || first.tensor_parallel != second.tensor_parallel)
+        continue;
       std::swap(first.devices, second.devices);
       std::swap(first.samples, second.samples);
       add(space, plans, std::move(other));
@@ -166,7 +175,8 @@ std::vector<Plan> exchanged_devices(const SearchSpace& space, const Plan& plan) 
   }
   for (std::size_t a = 0; a < places.size(); ++a) {
     for (std::size_t b = a + 1; b < places.size(); ++b) {
-      if (space.instance.cluster.node_of(*places[a]) == space.instance.cluster.node_of(*places[b])) continue;
+      if (space.instance.cluster.node_of(*places[a]) == space.instance.cluster.node_of(*places[b]))
+        continue;
       std::swap(*places[a], *places[b]);
       add(space, plans, other);
       std::swap(*places[a], *places[b]);
@@ -192,9 +202,11 @@ std::vector<Plan> fewer_devices(const SearchSpace& space, const Plan& plan) {
     if (s + 1 < plan.stages.size()) join_stage(plans.emplace_back(plan), s, s + 1);
   }
   const auto divided = [](const Stage& stage) { return stage.replicas > 1; };
-  if (!fixed.data && plan.num_stages() > 1 && std::all_of(plan.stages.begin(), plan.stages.end(), divided)) {
+  if (!fixed.data && plan.num_stages() > 1 &&
+      std::all_of(plan.stages.begin(), plan.stages.end(), divided)) {
     Plan other = plan;
-    for (Stage& stage : other.stages) leave_out_replica(stage, stage.replicas - 1, plan.micro_batch_size);
+    for (Stage& stage : other.stages)
+      leave_out_replica(stage, stage.replicas - 1, plan.micro_batch_size);
     add(space, plans, std::move(other));
   }
   return plans;

@@ -12,7 +12,8 @@ std::vector<Interval> even_work(const ScheduledCost& cost) {
   const FrameCosts& costs = cost.costs();
   const PassSums& times = *costs.kind(0).times[0];
   std::vector<double> before;
-  for (std::size_t l = 0; l < times.forward.size(); ++l) before.push_back(times.forward[l] + times.backward[l]);
+  for (std::size_t l = 0; l < times.forward.size(); ++l)
+    before.push_back(times.forward[l] + times.backward[l]);
   std::vector<double> speeds;
   for (int c = 0; c < cost.num_chunks(); ++c) {
     const PassSums& own = *costs.kind(cost.stage_of(c)).times[0];
@@ -47,9 +48,9 @@ class LayerShift {
     return false;
   }
 
-  /// Whether any cuts are moved because that helps: single ones, of few chunks also some that follow one another. Where
-  /// memory lacks, only a layer less on the fullest stage can help; where stages have single chunks, cuts behind the
-  /// slowest one cannot.
+  /// Whether any cuts are moved because that helps: single ones, of few chunks also some that
+  /// follow one another. Where memory lacks, only a layer less on the fullest stage can help; where
+  /// stages have single chunks, cuts behind the slowest one cannot.
   bool move_cuts() {
     constexpr int few_chunks = 12;
     if (least_.overrun > 0.0) return false;
@@ -57,14 +58,16 @@ class LayerShift {
     const int widest = chunks <= few_chunks ? few_chunks : 1;
     bool any = false;
     for (int cuts = 1; cuts <= widest; ++cuts) {
-      const int last = cost_.has_single_chunks() ? std::min(least_.slowest, chunks - 1 - cuts) : chunks - 1 - cuts;
+      const int last = cost_.has_single_chunks() ? std::min(least_.slowest, chunks - 1 - cuts)
+                                                 : chunks - 1 - cuts;
       for (int c = 0; c <= last; ++c) any |= move(c, c + cuts - 1, -1) || move(c, c + cuts - 1, 1);
     }
     return any;
   }
 
  private:
-  /// Moves the cuts behind the chunks `from` to `to` by `step` layers if that helps and every chunk still has one.
+  /// Moves the cuts behind the chunks `from` to `to` by `step` layers if that helps and every chunk
+  /// still has one.
   bool move(int from, int to, int step) {
     if (from < 0 || to + 1 >= cost_.num_chunks()) return false;
     if (best_[static_cast<std::size_t>(step < 0 ? from : to + 1)].size() < 2) return false;
@@ -81,7 +84,8 @@ class LayerShift {
     return false;
   }
 
-  /// Whether the stage of a chunk that has a layer more now takes too long, whatever the others take.
+  /// Whether the stage of a chunk that has a layer more now takes too long, whatever the others
+  /// take.
   bool overloads(int chunk) const {
     return cost_.least_seconds(cost_.stage_of(chunk), best_) >= least_.seconds + least_.waits;
   }

@@ -15,11 +15,14 @@ bool is_small(const Instance& instance) {
 }
 
 std::vector<std::int64_t> frame_micro_batches(const SearchSpace& space, int most_data) {
-  std::vector<std::int64_t> sizes = micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
+  std::vector<std::int64_t> sizes =
+      micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
   constexpr int most_uneven = 256;  // replicas
-  const bool even =
-      space.restrictions.shares_evenly() || (most_data > most_uneven && !space.restrictions.uneven_shares);
-  std::erase_if(sizes, [&](std::int64_t size) { return size < most_data || (even && size % most_data != 0); });
+  const bool even = space.restrictions.shares_evenly() ||
+                    (most_data > most_uneven && !space.restrictions.uneven_shares);
+  std::erase_if(sizes, [&](std::int64_t size) {
+    return size < most_data || (even && size % most_data != 0);
+  });
   return sizes;
 }
 
@@ -30,7 +33,8 @@ std::vector<RecomputeRule> recompute_rules(const SearchSpace& space) {
       return {RecomputeRule::none, RecomputeRule::selective, RecomputeRule::full};
     return {RecomputeRule::none, RecomputeRule::full};
   }
-  if (!restrictions.recompute) return {RecomputeRule::none, RecomputeRule::needed, RecomputeRule::full};
+  if (!restrictions.recompute)
+    return {RecomputeRule::none, RecomputeRule::needed, RecomputeRule::full};
   switch (*restrictions.recompute) {
     case Recompute::none: return {RecomputeRule::none};
     case Recompute::selective: return {RecomputeRule::selective};
@@ -48,7 +52,8 @@ std::vector<int> zero_stages(const Restrictions& restrictions, const PlacedShape
   if (restrictions.zero_stage) return {static_cast<int>(*restrictions.zero_stage)};
   if (placed.most_data() == 1) return {0};  // a replica alone divides nothing
   std::vector<int> stages = {0, 1, 2, 3};
-  if (restrictions.rule) stages = restrictions.rule->trainer().zero_stages(placed.num_stages(), placed.tensor(0));
+  if (restrictions.rule)
+    stages = restrictions.rule->trainer().zero_stages(placed.num_stages(), placed.tensor(0));
   // Without ZeRO, who divides the state is all the same.
   if (!restrictions.zero_group && placed.zero_group() == ZeroGroup::node) std::erase(stages, 0);
   return stages;

@@ -45,8 +45,9 @@ std::vector<std::vector<DeviceId>> columns_of(const Mesh& mesh) {
 
 /// Bandwidth that uplinks leave the rings of the mesh's columns; infinite where they pass none.
 double bandwidth_between(const Instance& instance, const Mesh& mesh) {
-  return instance.profile.communication.is_own() ? shared_uplink_bandwidth(instance.cluster, columns_of(mesh))
-                                                 : infinity;
+  return instance.profile.communication.is_own()
+             ? shared_uplink_bandwidth(instance.cluster, columns_of(mesh))
+             : infinity;
 }
 
 /// All-reduce of gradients without ZeRO, of many bytes, without what it takes for none.
@@ -61,8 +62,8 @@ StageKind::Collective two_levels(const Cluster& cluster, const Mesh& mesh, doubl
   return {alone, 0.0, all_reduce_share(one.nodes) / between};
 }
 
-/// All-reduce in the slowest ring of those that divide the state. Rings of all replicas have their uplinks beside those
-/// of the other shards.
+/// All-reduce in the slowest ring of those that divide the state. Rings of all replicas have their
+/// uplinks beside those of the other shards.
 StageKind::Collective slowest_ring(const StageLayout& layout, int replicas, double between) {
   constexpr double many = 1e9;
   StageKind::Collective slowest;
@@ -100,13 +101,14 @@ using LoadsByUplink = std::map<std::pair<int, Uplink::Direction>, FrameCosts::Up
 /// Loads that may be the busiest, equal ones once.
 std::vector<FrameCosts::UplinkLoad> busiest(const LoadsByUplink& loads) {
   const auto covers = [](const FrameCosts::UplinkLoad& a, const FrameCosts::UplinkLoad& b) {
-    return std::equal(a.seconds_per_byte.begin(), a.seconds_per_byte.end(), b.seconds_per_byte.begin(),
-                      [](double x, double y) { return x >= y; });
+    return std::equal(a.seconds_per_byte.begin(), a.seconds_per_byte.end(),
+                      b.seconds_per_byte.begin(), [](double x, double y) { return x >= y; });
   };
   std::vector<FrameCosts::UplinkLoad> all;
   for (const auto& entry : loads) {
     const FrameCosts::UplinkLoad& load = entry.second;
-    if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return covers(other, load); })) continue;
+    if (std::any_of(all.begin(), all.end(), [&](const auto& other) { return covers(other, load); }))
+      continue;
     std::erase_if(all, [&](const auto& other) { return covers(load, other); });
     all.push_back(load);
   }
@@ -124,10 +126,12 @@ void add_holders(const Cluster& cluster, const Stage& stage, StageKind& kind) {
   for (std::size_t j = 0; j < stage.devices.size(); ++j) {
     const auto samples = static_cast<double>(stage.samples[j].size());
     double memory = infinity;
-    for (const DeviceId device : stage.devices[j]) memory = std::min(memory, cluster.kind_of(device).memory);
-    const auto same = std::find_if(kind.holders.begin(), kind.holders.end(), [&](const StageKind::Holder& holder) {
-      return holder.samples == samples && holder.memory == memory;
-    });
+    for (const DeviceId device : stage.devices[j])
+      memory = std::min(memory, cluster.kind_of(device).memory);
+    const auto same = std::find_if(kind.holders.begin(), kind.holders.end(),
+                                   [&](const StageKind::Holder& holder) {
+                                     return holder.samples == samples && holder.memory == memory;
+                                   });
     kind.holder_of.push_back(static_cast<int>(same - kind.holders.begin()));
     if (same == kind.holders.end()) kind.holders.push_back({samples, memory, 0});
     ++kind.holders[static_cast<std::size_t>(kind.holder_of.back())].replicas;
@@ -202,7 +206,8 @@ void FrameCosts::add_kind(FrameTables& tables, int number) {
   ReplicaGroup slowest;
   double longest = -1.0;
   const Stage stage = stage_on(mesh, samples_.back());
-  const double bandwidth = tensor_bandwidth(instance_, {&stage, {}, TensorPattern::megatron, &stage});
+  const double bandwidth =
+      tensor_bandwidth(instance_, {&stage, {}, TensorPattern::megatron, &stage});
   std::vector<ReplicaGroup> groups = replica_groups(cluster, stage);
   for (ReplicaGroup& group : groups) {
     group.link.bandwidth = std::min(group.link.bandwidth, bandwidth);
@@ -226,7 +231,8 @@ void FrameCosts::add_kind(FrameTables& tables, int number) {
   }
   add_holders(cluster, stage, made);
   const auto most = std::max_element(
-      groups.begin(), groups.end(), [](const ReplicaGroup& a, const ReplicaGroup& b) { return a.samples < b.samples; });
+      groups.begin(), groups.end(),
+      [](const ReplicaGroup& a, const ReplicaGroup& b) { return a.samples < b.samples; });
   made.held = &tables.held(most->kinds.front(), tensor, most->samples);
   made.weight = &tables.weight_seconds(slowest, tensor);
   made.update = &tables.update_seconds(slowest.kinds.front(), tensor);
@@ -242,12 +248,14 @@ void FrameCosts::find_pairs() {
     std::vector<Pair>& pairs = pairs_.emplace_back();
     const Stage sender = stage_on(placed_.mesh(s), samples(s));
     const Stage receiver = stage_on(placed_.mesh(s + 1), samples(s + 1));
-    const double slices = std::max(placed_.tensor(s), placed_.tensor(s + 1));  // members may send a part each
+    const double slices = std::max(placed_.tensor(s), placed_.tensor(s + 1));  // members may send a
+                                                                               // part each
     for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double whole) {
       const double samples = whole / slices;
       const Link link = instance_.cluster.path(a, b);
       const bool known = std::any_of(pairs.begin(), pairs.end(), [&](const Pair& pair) {
-        return pair.samples >= samples && pair.link.bandwidth <= link.bandwidth && pair.link.latency >= link.latency;
+        return pair.samples >= samples && pair.link.bandwidth <= link.bandwidth &&
+               pair.link.latency >= link.latency;
       });
       if (!known) pairs.push_back({samples, link});
     });
@@ -302,7 +310,8 @@ void FrameCosts::find_sums() {
     const Mesh& mesh = placed_.mesh(s);
     for (const std::vector<DeviceId>& ring : columns_of(mesh)) {
       double& gather = gathers_[static_cast<std::size_t>(s)];
-      gather = std::max(gather, 0.5 * all_reduce_share(static_cast<int>(mesh.size())) / gathering.bandwidth(ring));
+      gather = std::max(gather, 0.5 * all_reduce_share(static_cast<int>(mesh.size())) /
+                                    gathering.bandwidth(ring));
     }
   }
 }
@@ -321,7 +330,8 @@ double FrameCosts::least_seconds(Recompute recompute) const {
   const auto r = static_cast<std::size_t>(recompute);
   const int layers = instance_.profile.num_layers();
   double speed = 0.0;
-  for (int s = 0; s < placed_.num_stages(); ++s) speed += 1.0 / pass_seconds(*kind(s).times[r], 0, layers);
+  for (int s = 0; s < placed_.num_stages(); ++s)
+    speed += 1.0 / pass_seconds(*kind(s).times[r], 0, layers);
   double spread = 0.0;  // of the whole model, each layer where it is fastest beside the others
   double longest = 0.0;
   for (int l = 0; l < layers; ++l) {

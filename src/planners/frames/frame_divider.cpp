@@ -27,8 +27,8 @@ FrameDivider::FrameDivider(const SearchSpace& space, const FrameCosts& costs, do
       zeros_(zero_stages(space.restrictions, costs.placed())),
       recomputing_seconds_(costs.least_seconds(Recompute::full)) {
   const std::vector<NodeGroup>& groups = space.instance.cluster.groups;
-  shares_cores_ =
-      std::any_of(groups.begin(), groups.end(), [](const NodeGroup& group) { return group.shares_cores(); });
+  shares_cores_ = std::any_of(groups.begin(), groups.end(),
+                              [](const NodeGroup& group) { return group.shares_cores(); });
 }
 
 std::vector<FrameDivision> FrameDivider::of(std::size_t begin, std::size_t end) {
@@ -36,21 +36,26 @@ std::vector<FrameDivision> FrameDivider::of(std::size_t begin, std::size_t end) 
   for (std::size_t i = begin; i < std::min(end, schedules_.size()); ++i) {
     const ScheduleChoice& schedule = schedules_[i];
     if (!is_small(space_.instance) && is_needless(schedule)) continue;
-    if (stages * schedule.virtual_stages <= space_.instance.profile.num_layers()) from(schedule, 0, 0);
+    if (stages * schedule.virtual_stages <= space_.instance.profile.num_layers())
+      from(schedule, 0, 0);
   }
   return std::move(made_);
 }
 
-/// Whether "auto" with as many chunks fits, and stores no more: its orders are searched, and steps of the best plans
-/// try other schedules in any case. Only units of ZeroPP gather weights less often, which ZeRO stage 3 gains from.
+/// Whether "auto" with as many chunks fits, and stores no more: its orders are searched, and steps
+/// of the best plans try other schedules in any case. Only units of ZeroPP gather weights less
+/// often, which ZeRO stage 3 gains from.
 bool FrameDivider::is_needless(const ScheduleChoice& schedule) const {
-  if (is_open(schedule.name) || schedule_kind(schedule.name).placement != ChunkPlacement::loop) return false;
+  if (is_open(schedule.name) || schedule_kind(schedule.name).placement != ChunkPlacement::loop)
+    return false;
   const auto beside = std::find_if(made_.begin(), made_.end(), [&](const FrameDivision& made) {
     return is_open(made.schedule.name) && made.schedule.virtual_stages == schedule.virtual_stages &&
-           std::none_of(made.zero_stages.begin(), made.zero_stages.end(), [](int zero) { return zero == 3; });
+           std::none_of(made.zero_stages.begin(), made.zero_stages.end(),
+                        [](int zero) { return zero == 3; });
   });
   if (beside == made_.end()) return false;
-  return stores_no_less(ScheduledCost(costs_, schedule, {}), {ScheduledCost(costs_, beside->schedule, {}).in_flight()});
+  return stores_no_less(ScheduledCost(costs_, schedule, {}),
+                        {ScheduledCost(costs_, beside->schedule, {}).in_flight()});
 }
 
 std::vector<FrameDivision> FrameDivider::first() { return of(0, 1); }
@@ -69,11 +74,11 @@ std::vector<FrameDivision> FrameDivider::with_other_zeros(const FrameDivision& d
   return std::move(made_);
 }
 
-/// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit with stage 2 at
-/// least, or with a slowest stage that takes much longer than where the strongest ZeRO stage makes room. Orders that
-/// memory makes shorter are looked at with the next stronger stage too where ZeRO is needed at all, and stronger stages
-/// where they are needed alone where stage 1 fits with a slowest stage that takes clearly longer. Small clusters look
-/// at everything.
+/// ZeRO stages above 1 are looked at where stage 1 does not fit, a rule where those before it fit
+/// with stage 2 at least, or with a slowest stage that takes much longer than where the strongest
+/// ZeRO stage makes room. Orders that memory makes shorter are looked at with the next stronger
+/// stage too where ZeRO is needed at all, and stronger stages where they are needed alone where
+/// stage 1 fits with a slowest stage that takes clearly longer. Small clusters look at everything.
 void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero) {
   if (is_small(space_.instance)) return from_all(schedule, rule, zero);
   const std::size_t strongest = zeros_.size() - 1;
@@ -91,7 +96,8 @@ void FrameDivider::from(const ScheduleChoice& schedule, std::size_t rule, std::s
       if (zeros_[zero] == 1 && roomy && *slowest > clearly_longer * *roomy && has_unlike_zeros())
         add(schedule, rule, zero, Keep::fitting, Zero::by_need);
       const bool any_stronger = zero + 1 < zeros_.size();
-      if (zeros_[zero] >= 1 && zero > weakest && any_stronger && uses_memory(schedule)) add(schedule, rule, zero + 1);
+      if (zeros_[zero] >= 1 && zero > weakest && any_stronger && uses_memory(schedule))
+        add(schedule, rule, zero + 1);
       const bool has_room = !roomy || *slowest <= much_longer * *roomy;
       if (has_room && (zeros_[zero] == 1 || (zeros_[zero] == 0 && !any_stronger))) return;
       if (zeros_[zero] >= 1) break;
@@ -104,7 +110,8 @@ void FrameDivider::from_all(const ScheduleChoice& schedule, std::size_t rule, st
   for (; rule < rules_.size(); ++rule) {
     for (zero = 0; zero < zeros_.size(); ++zero) {
       add(schedule, rule, zero);
-      if (zeros_[zero] == 1 && has_unlike_zeros()) add(schedule, rule, zero, Keep::fitting, Zero::by_need);
+      if (zeros_[zero] == 1 && has_unlike_zeros())
+        add(schedule, rule, zero, Keep::fitting, Zero::by_need);
     }
   }
 }
@@ -112,12 +119,12 @@ void FrameDivider::from_all(const ScheduleChoice& schedule, std::size_t rule, st
 /// Whether stages may have ZeRO stages of their own.
 bool FrameDivider::has_unlike_zeros() const {
   const Restrictions& restrictions = space_.restrictions;
-  return costs_.placed().num_stages() > 1 && !restrictions.zero_stage && !restrictions.shares_evenly() &&
-         zeros_.back() == 3;
+  return costs_.placed().num_stages() > 1 && !restrictions.zero_stage &&
+         !restrictions.shares_evenly() && zeros_.back() == 3;
 }
 
-/// Divides the layers anew, beginning with a division that was best for frames that save less memory: where that leads
-/// to one that does not fit, with an even one too.
+/// Divides the layers anew, beginning with a division that was best for frames that save less
+/// memory: where that leads to one that does not fit, with an even one too.
 void FrameDivider::divide(ScheduledCost& cost, std::vector<Interval>& known) {
   const bool begins_even = known.empty();
   known = divided_layers(cost, known);
@@ -136,14 +143,15 @@ bool FrameDivider::stores_no_less(const ScheduledCost& cost, const Stores& other
 }
 
 /// Seconds of all micro-batches on the slowest stage, where the frame fits by the closed form.
-std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule, std::size_t zero, Keep keep,
-                                        Zero zeros) {
+std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule,
+                                        std::size_t zero, Keep keep, Zero zeros) {
   constexpr double per_frame = 2.0;    // tasks simulated in the time that preparing a frame takes
   constexpr double per_costed = 0.25;  // and costing one division of it
   work_ += per_frame;
   const bool by_need = zeros == Zero::by_need;
   const std::size_t number = by_need ? zeros_.size() : zero;
-  ScheduledCost cost(costs_, schedule, {rules_[rule], zeros_[zero], by_need, !space_.restrictions.shares_evenly()});
+  ScheduledCost cost(costs_, schedule,
+                     {rules_[rule], zeros_[zero], by_need, !space_.restrictions.shares_evenly()});
   const ChunkPlacement placement = schedule_kind(schedule.name).placement;
   Stores& too_much = too_much_[{schedule.virtual_stages, placement, rule, number}];
   // Without a limit the plan that lacks least is told.
@@ -161,7 +169,8 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
     slowest = std::max(slowest.value_or(0.0), cost.least_seconds(s, known));
   if (fits && keep == Keep::nearest) return slowest;
   if (fits ? least.seconds >= limit_ : least.overrun >= least_overrun_) return slowest;
-  FrameDivision made = {least.seconds, least.seconds + least.waits, schedule, rule, number, known, {}, {}, {}};
+  FrameDivision made = {
+      least.seconds, least.seconds + least.waits, schedule, rule, number, known, {}, {}, {}};
   for (int s = 0; s < costs_.placed().num_stages(); ++s) {
     made.recompute.push_back(cost.recompute_of(s));
     made.zero_stages.push_back(cost.zero_stage_of(s));
@@ -170,13 +179,16 @@ std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::siz
   if (fits) {
     // Shared cores may take longer than any device.
     if (shares_cores_) {
-      made.bound = std::max(made.bound, core_limit_seconds(space_.instance, plan_of(space_, costs_, made)));
+      made.bound =
+          std::max(made.bound, core_limit_seconds(space_.instance, plan_of(space_, costs_, made)));
     }
     const auto same = [&made](const FrameDivision& other) {
       return other.schedule == made.schedule && other.zero_stages == made.zero_stages &&
-             other.zero_slices == made.zero_slices && other.chunks == made.chunks && other.recompute == made.recompute;
+             other.zero_slices == made.zero_slices && other.chunks == made.chunks &&
+             other.recompute == made.recompute;
     };
-    if (made.bound < limit_ && std::none_of(made_.begin(), made_.end(), same)) made_.push_back(std::move(made));
+    if (made.bound < limit_ && std::none_of(made_.begin(), made_.end(), same))
+      made_.push_back(std::move(made));
   } else {
     nearest_ = std::move(made);
     least_overrun_ = least.overrun;
@@ -198,12 +210,14 @@ Plan plan_of(const SearchSpace& space, const FrameCosts& costs, const FrameDivis
     stage.devices = placed.mesh(s);
     stage.samples = costs.samples(s);
     stage.recompute = division.recompute[static_cast<std::size_t>(s)];
-    divide_state(stage, division.zero_stages[static_cast<std::size_t>(s)], placed.zero_group(), space.instance.cluster);
+    divide_state(stage, division.zero_stages[static_cast<std::size_t>(s)], placed.zero_group(),
+                 space.instance.cluster);
     stage.zero_slices = division.zero_slices[static_cast<std::size_t>(s)];
   }
   for (int c = 0; c < static_cast<int>(division.chunks.size()); ++c) {
     const int stage = stage_of_chunk(division.schedule.name, placed.num_stages(), c);
-    plan.stages[static_cast<std::size_t>(stage)].layers.push_back(division.chunks[static_cast<std::size_t>(c)]);
+    plan.stages[static_cast<std::size_t>(stage)].layers.push_back(
+        division.chunks[static_cast<std::size_t>(c)]);
   }
   return plan;
 }

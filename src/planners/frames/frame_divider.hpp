@@ -18,7 +18,8 @@ struct FrameDivision {
   double likely = 0.0;  ///< with its waits
   ScheduleChoice schedule;
   std::size_t rule = 0;  ///< index into `recompute_rules`
-  std::size_t zero = 0;  ///< index into the ZeRO stages; their number where stages have those that they need
+  std::size_t zero = 0;  ///< index into the ZeRO stages; their number where stages have those that
+                         ///< they need
   std::vector<Interval> chunks;
   std::vector<Recompute> recompute;                ///< of each stage
   std::vector<int> zero_stages;                    ///< of each stage
@@ -26,13 +27,15 @@ struct FrameDivision {
   bool by_peaks = false;                           ///< whether the slices are by simulated peaks
 };
 
-/// Divides the layers of the frames of one shape and micro-batch size, for every schedule and what saves memory.
+/// Divides the layers of the frames of one shape and micro-batch size, for every schedule and what
+/// saves memory.
 class FrameDivider {
  public:
   /// Divisions that take `limit` seconds at least are left out. Space and costs must outlive it.
   FrameDivider(const SearchSpace& space, const FrameCosts& costs, double limit);
 
-  /// Divisions for the first schedule, or for all others, with as little that saves memory as fits by the closed form.
+  /// Divisions for the first schedule, or for all others, with as little that saves memory as fits
+  /// by the closed form.
   std::vector<FrameDivision> first();
   /// Divisions for every schedule but the first, made as `first` makes them.
   std::vector<FrameDivision> others();
@@ -42,8 +45,8 @@ class FrameDivider {
   /// Divisions with the schedule and the recomputation of a division, and every other ZeRO stage.
   std::vector<FrameDivision> with_other_zeros(const FrameDivision& division);
 
-  /// The division that comes nearest to fitting, where one does not, and what its fullest device needs more than it
-  /// has, as a part of that.
+  /// The division that comes nearest to fitting, where one does not, and what its fullest device
+  /// needs more than it has, as a part of that.
   const std::optional<FrameDivision>& nearest() const { return nearest_; }
   /// What `nearest` lacks, as a part of the memory; infinite without it.
   double least_overrun() const { return least_overrun_; }
@@ -74,9 +77,11 @@ class FrameDivider {
   std::vector<int> zeros_;
   double recomputing_seconds_;  ///< no division takes less where all layers are computed again
   bool shares_cores_ = false;
-  std::map<std::tuple<bool, int, ChunkPlacement>, std::vector<Interval>> divisions_;  // where the next one starts
-  /// What was stored with schedules of so many chunks, a rule and a ZeRO stage that did not fit: what stores as much or
-  /// more does not either.
+  std::map<std::tuple<bool, int, ChunkPlacement>, std::vector<Interval>> divisions_;  // where the
+                                                                                      // next one
+                                                                                      // starts
+  /// What was stored with schedules of so many chunks, a rule and a ZeRO stage that did not fit:
+  /// what stores as much or more does not either.
   std::map<std::tuple<int, ChunkPlacement, std::size_t, std::size_t>, Stores> too_much_;
   std::vector<FrameDivision> made_;
   std::optional<FrameDivision> nearest_;

@@ -31,8 +31,9 @@ void FrameLeaders::add_if_faster(const WaitingFrame& frame, TriedPlan tried) {
 std::vector<const FrameLeaders::Leader*> FrameLeaders::best(std::size_t most) const {
   std::vector<const Leader*> best;
   for (const auto& [key, leader] : leaders_) best.push_back(&leader);
-  std::stable_sort(best.begin(), best.end(),
-                   [](const Leader* a, const Leader* b) { return a->tried.seconds < b->tried.seconds; });
+  std::stable_sort(best.begin(), best.end(), [](const Leader* a, const Leader* b) {
+    return a->tried.seconds < b->tried.seconds;
+  });
   if (best.size() > most) best.resize(most);
   return best;
 }

@@ -9,8 +9,8 @@
 
 namespace pptrain {
 
-/// The fastest plans of a search of frames: of each shape, micro-batch size and number of chunks one leader, and what
-/// was found beside a leader.
+/// The fastest plans of a search of frames: of each shape, micro-batch size and number of chunks
+/// one leader, and what was found beside a leader.
 class FrameLeaders {
  public:
   /// The fastest plan of some frames, and the frame that it is of.
@@ -22,14 +22,17 @@ class FrameLeaders {
   /// Each ZeRO stage has a leader of its own where `by_zero` is true.
   explicit FrameLeaders(bool by_zero) : by_zero_(by_zero) {}
 
-  /// Makes frames of two costs share their leaders: they differ in the groups among which replicas divide the state.
+  /// Makes frames of two costs share their leaders: they differ in the groups among which replicas
+  /// divide the state.
   void set_twins(int costs, int other);
-  bool has_twin(int costs) const { return twins_.contains(costs); }  ///< whether `set_twins` was told of these costs
+  bool has_twin(int costs) const {
+    return twins_.contains(costs);
+  }  ///< whether `set_twins` was told of these costs
 
   /// Takes a plan that fits where it is faster than its leader, or the first.
   void take(const WaitingFrame& frame, TriedPlan tried);
-  /// Adds a plan that fits where it is faster than its leader, which stays: what is slower now may become the best by
-  /// steps.
+  /// Adds a plan that fits where it is faster than its leader, which stays: what is slower now may
+  /// become the best by steps.
   void add_if_faster(const WaitingFrame& frame, TriedPlan tried);
 
   /// Whether there is no leader.
@@ -48,7 +51,8 @@ class FrameLeaders {
   bool by_zero_;
   std::map<Key, Leader> leaders_;
   std::vector<TriedPlan> varied_;
-  std::map<int, int> twins_;  // costs with all replicas as one group and with groups by node, both ways
+  std::map<int, int> twins_;  // costs with all replicas as one group and with groups by node, both
+                              // ways
 };
 
 }  // namespace pptrain

@@ -5,8 +5,8 @@
 namespace pptrain {
 namespace {
 
-/// How much of what the bound of a frame's first sibling lacked its own bound lacks, as a rule: zero-bubble orders hide
-/// more of it, and units of ZeroPP wait for each other.
+/// How much of what the bound of a frame's first sibling lacked its own bound lacks, as a rule:
+/// zero-bubble orders hide more of it, and units of ZeroPP wait for each other.
 double share_of(const ScheduleChoice& schedule) {
   const ScheduleKind& kind = schedule_kind(schedule.name);
   if (kind.has_units) return 1.5;
@@ -39,7 +39,8 @@ void FrameQueue::push_division(WaitingFrame waiting) {
   enqueue(std::move(waiting));
 }
 
-/// Other schedules lack a part of what the first one lacks, beyond a bound that holds for all of them.
+/// Other schedules lack a part of what the first one lacks, beyond a bound that holds for all of
+/// them.
 void FrameQueue::push_others(WaitingFrame waiting) {
   constexpr double share = 0.5;
   Siblings& siblings = siblings_[{waiting.index, 0}];
@@ -58,16 +59,19 @@ void FrameQueue::enqueue(WaitingFrame waiting) {
   queue_.push(std::move(waiting));
 }
 
-/// Leaves out a frame whose bound is above the limit. Its siblings, whose bounds may be below, no longer wait.
+/// Leaves out a frame whose bound is above the limit. Its siblings, whose bounds may be below, no
+/// longer wait.
 void FrameQueue::drop(const WaitingFrame& waiting) {
   constexpr double guess = 0.1;  // of what is likely, for what it lacks
   if (waiting.rung == WaitingFrame::Rung::division) release(waiting, guess * waiting.likely);
 }
 
-/// Time over what was likely of frames with the schedule and ZeRO stage, on average, or of all frames before a schedule
-/// is known. Without any the time is what is likely.
+/// Time over what was likely of frames with the schedule and ZeRO stage, on average, or of all
+/// frames before a schedule is known. Without any the time is what is likely.
 double FrameQueue::usual_ratio(const WaitingFrame& waiting) const {
-  const auto average = [](const Ratios& ratios) { return (1.0 + ratios.sum) / (1.0 + ratios.count); };
+  const auto average = [](const Ratios& ratios) {
+    return (1.0 + ratios.sum) / (1.0 + ratios.count);
+  };
   if (waiting.rung == WaitingFrame::Rung::others) return average(all_ratios_);
   const auto found = ratios_.find({waiting.division.schedule.name, waiting.division.zero});
   return found == ratios_.end() ? 1.0 : average(found->second);
@@ -76,8 +80,10 @@ double FrameQueue::usual_ratio(const WaitingFrame& waiting) const {
 void FrameQueue::learn(const WaitingFrame& simulated, double more) {
   const double ratio = 1.0 + more / simulated.likely;
   constexpr double most_ratio = 1e6;
-  if (!(ratio < most_ratio)) return;  // the frame has next to no work, so its ratio says nothing of others
-  for (Ratios* ratios : {&all_ratios_, &ratios_[{simulated.division.schedule.name, simulated.division.zero}]}) {
+  if (!(ratio < most_ratio))
+    return;  // the frame has next to no work, so its ratio says nothing of others
+  for (Ratios* ratios :
+       {&all_ratios_, &ratios_[{simulated.division.schedule.name, simulated.division.zero}]}) {
     ratios->sum += ratio;
     ++ratios->count;
   }
@@ -88,7 +94,9 @@ void FrameQueue::tell(const WaitingFrame& simulated, double more) {
   release(simulated, more, true);
 }
 
-void FrameQueue::release(const WaitingFrame& waiting, double more) { release(waiting, more, false); }
+void FrameQueue::release(const WaitingFrame& waiting, double more) {
+  release(waiting, more, false);
+}
 
 /// Lets the siblings of a frame go that waited for it.
 void FrameQueue::release(const WaitingFrame& frame, double more, bool simulated) {
@@ -101,7 +109,8 @@ void FrameQueue::release(const WaitingFrame& frame, double more, bool simulated)
   }
 }
 
-/// Drops what cannot be better, and puts back what was learned to take longer than it was thought to.
+/// Drops what cannot be better, and puts back what was learned to take longer than it was thought
+/// to.
 bool FrameQueue::any_left() {
   while (!queue_.empty()) {
     const WaitingFrame& top = queue_.top();
@@ -109,7 +118,8 @@ bool FrameQueue::any_left() {
       drop(pop());
       continue;
     }
-    const bool unknown = top.rung == WaitingFrame::Rung::division || top.rung == WaitingFrame::Rung::others;
+    const bool unknown =
+        top.rung == WaitingFrame::Rung::division || top.rung == WaitingFrame::Rung::others;
     if (!unknown || top.told) return true;
     const double estimate = top.likely * usual_ratio(top);
     if (!(estimate > top.estimate)) return true;  // nor where one of them is no number

@@ -12,8 +12,8 @@
 
 namespace pptrain {
 
-/// What waits in the queue of frames: a shape, a shape with a micro-batch size whose layers are to be divided for the
-/// first schedule or for the other ones, or a frame with its layers divided.
+/// What waits in the queue of frames: a shape, a shape with a micro-batch size whose layers are to
+/// be divided for the first schedule or for the other ones, or a frame with its layers divided.
 struct WaitingFrame {
   enum class Rung { shape, first, others, division };
   double bound = 0.0;
@@ -32,10 +32,11 @@ struct WaitingFrame {
 
 /// Frames by what they are estimated to take, less what cannot be better than the best plan.
 ///
-/// Links are what a bound knows least of, and much the same for frames of one shape and micro-batch size. The first of
-/// these that is simulated, and the first one of each number of chunks, therefore tell how much more than their bounds
-/// the others may take; until then the others are held back. What the first one itself may take is said by those of
-/// other shapes that had its schedule and ZeRO stage: by how much they were above their bounds.
+/// Links are what a bound knows least of, and much the same for frames of one shape and micro-batch
+/// size. The first of these that is simulated, and the first one of each number of chunks,
+/// therefore tell how much more than their bounds the others may take; until then the others are
+/// held back. What the first one itself may take is said by those of other shapes that had its
+/// schedule and ZeRO stage: by how much they were above their bounds.
 class FrameQueue {
  public:
   /// Frames whose bound is `limit` seconds or more are dropped.
@@ -43,7 +44,8 @@ class FrameQueue {
   /// Drops frames, also those in the queue, whose bound is this many seconds or more.
   void set_limit(double limit) { limit_ = limit; }
 
-  /// Adds a frame unless its bound is the limit or more; divisions and `others` may wait for a `tell` or `release`.
+  /// Adds a frame unless its bound is the limit or more; divisions and `others` may wait for a
+  /// `tell` or `release`.
   void push(WaitingFrame waiting);
   /// Whether anything is left that may be better.
   bool any_left();
@@ -51,7 +53,8 @@ class FrameQueue {
   WaitingFrame pop();
   /// What a frame that was popped came to beyond what was likely.
   void tell(const WaitingFrame& simulated, double more);
-  /// Lets the frames go that wait for one which is not simulated, as if it had come to so much beyond what was likely.
+  /// Lets the frames go that wait for one which is not simulated, as if it had come to so much
+  /// beyond what was likely.
   void release(const WaitingFrame& waiting, double more);
 
  private:
@@ -71,13 +74,14 @@ class FrameQueue {
 
   double limit_;
   std::priority_queue<WaitingFrame, std::vector<WaitingFrame>, std::greater<>> queue_;
-  std::map<std::pair<int, int>, Siblings> siblings_;  // by costs and chunks per stage, 0: of all numbers
+  std::map<std::pair<int, int>, Siblings> siblings_;  // by costs and chunks per stage, 0: of all
+                                                      // numbers
   struct Ratios {
     double sum = 0.0;
     int count = 0;
   };
-  std::map<std::pair<std::string, std::size_t>, Ratios>
-      ratios_;  // of time to what was likely, by schedule and ZeRO stage
+  std::map<std::pair<std::string, std::size_t>, Ratios> ratios_;  // of time to what was likely, by
+                                                                  // schedule and ZeRO stage
   Ratios all_ratios_;
   std::int64_t next_number_ = 0;
 };

@@ -18,16 +18,19 @@
 namespace pptrain {
 namespace {
 
-/// Simulated tasks, with what orders and divisions cost, until a search ends with the best plan so far.
+/// Simulated tasks, with what orders and divisions cost, until a search ends with the best plan so
+/// far.
 double most_work(const SearchSpace& space) {
   constexpr double of_small = 2e6;
   constexpr double of_others = 6e6;
-  return effort_factor(space.restrictions.effort) * (is_small(space.instance) ? of_small : of_others);
+  return effort_factor(space.restrictions.effort) *
+         (is_small(space.instance) ? of_small : of_others);
 }
 
 class FrameSearch {
  public:
-  FrameSearch(const SearchSpace& space, double limit, int threads, const std::shared_ptr<KnownOrders>& orders)
+  FrameSearch(const SearchSpace& space, double limit, int threads,
+              const std::shared_ptr<KnownOrders>& orders)
       : space_(space),
         tables_(space.instance),
         sites_(sites_of(space.instance)),
@@ -63,8 +66,8 @@ class FrameSearch {
   static constexpr std::size_t most_returned = 64;
   static constexpr std::size_t most_varied = 20;  // leaders that are tried with other ZeRO stages
 
-  /// Puts the shapes into the queue: as many as can be placed in seconds, those with the least bounds of each
-  /// tensor-parallel degree.
+  /// Puts the shapes into the queue: as many as can be placed in seconds, those with the least
+  /// bounds of each tensor-parallel degree.
   void add_shapes() {
     constexpr std::size_t most_placed_devices = 1'000'000;
     constexpr std::size_t least_shapes = 64;
@@ -78,10 +81,11 @@ class FrameSearch {
       }
     }
     const auto devices = static_cast<std::size_t>(space_.instance.cluster.num_devices());
-    const std::size_t most =
-        std::max(least_shapes, most_placed_devices / devices) / std::max<std::size_t>(1, by_degree.size());
+    const std::size_t most = std::max(least_shapes, most_placed_devices / devices) /
+                             std::max<std::size_t>(1, by_degree.size());
     for (auto& [degree, shapes] : by_degree) {
-      std::stable_sort(shapes.begin(), shapes.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::stable_sort(shapes.begin(), shapes.end(),
+                       [](const auto& a, const auto& b) { return a.first < b.first; });
       if (shapes.size() > most) {
         shapes.resize(most);
         found_.complete = false;
@@ -101,7 +105,8 @@ class FrameSearch {
       }
       std::vector<WaitingFrame> costs;
       std::vector<WaitingFrame> divisions;
-      while (!space_.stop.requested() && queue_.any_left() && std::ssize(costs) + std::ssize(divisions) < batch) {
+      while (!space_.stop.requested() && queue_.any_left() &&
+             std::ssize(costs) + std::ssize(divisions) < batch) {
         WaitingFrame front = queue_.pop();
         if (front.rung == Rung::shape) {
           add_micro_batches(front);
@@ -116,14 +121,16 @@ class FrameSearch {
 
   void add_micro_batches(const WaitingFrame& front) {
     const WaitingShape& waiting = shapes_[static_cast<std::size_t>(front.index)];
-    const std::vector<Mesh> meshes = meshes_of(sites_[static_cast<std::size_t>(waiting.site)], waiting.shape);
+    const std::vector<Mesh> meshes =
+        meshes_of(sites_[static_cast<std::size_t>(waiting.site)], waiting.shape);
     if (!has_rows(space_.instance, meshes)) return;
     const ZeroGroup first = zero_groups(space_, meshes).front();
     const PlacedShape& placed = placed_.emplace_back(space_.instance, meshes, first);
     const FrameCosts* other = nullptr;
     const Shares shares = space_.restrictions.shares_evenly() ? Shares::even : Shares::balanced;
     for (const std::int64_t size : frame_micro_batches(space_, placed.most_data())) {
-      const FrameCosts& costs = costs_.emplace_back(space_.instance, tables_, placed, size, other, shares);
+      const FrameCosts& costs =
+          costs_.emplace_back(space_.instance, tables_, placed, size, other, shares);
       if (costs.shares_evenly()) other = &costs;
       push_costs(front.bound);
     }
@@ -136,14 +143,15 @@ class FrameSearch {
     queue_.push({bound, bound, bound, 0, Rung::first, static_cast<int>(costs_.size()) - 1});
   }
 
-  /// Adds the frames in which the replicas of each node divide the state among themselves, where those with all
-  /// replicas came near the best plan.
+  /// Adds the frames in which the replicas of each node divide the state among themselves, where
+  /// those with all replicas came near the best plan.
   void add_node_groups(int index) {
     const PlacedShape& placed = costs_[static_cast<std::size_t>(index)].placed();
     const std::vector<ZeroGroup> groups = zero_groups(space_, placed.meshes());
     if (placed.zero_group() == groups.back() || leaders_.has_twin(index)) return;
     const std::int64_t size = costs_[static_cast<std::size_t>(index)].micro_batch();
-    const PlacedShape& grouped = placed_.emplace_back(space_.instance, placed.meshes(), groups.back());
+    const PlacedShape& grouped =
+        placed_.emplace_back(space_.instance, placed.meshes(), groups.back());
     costs_.emplace_back(space_.instance, tables_, grouped, size);
     const int twin = static_cast<int>(costs_.size()) - 1;
     leaders_.set_twins(index, twin);
@@ -171,16 +179,16 @@ class FrameSearch {
     }
   }
 
-  /// Seconds by which the others of a shape and micro-batch size come later whose first schedule has no division: the
-  /// more memory lacked, the less likely is one that fits.
+  /// Seconds by which the others of a shape and micro-batch size come later whose first schedule
+  /// has no division: the more memory lacked, the less likely is one that fits.
   static double lacking(const WaitingFrame& first, const FrameDivider& divider) {
     constexpr double share = 2.0;  // half of which counts for the others
     const double overrun = divider.least_overrun();
     return overrun == infinity ? 0.0 : share * std::min(1.0, overrun) * first.bound;
   }
 
-  /// Puts the other schedules of a shape and micro-batch size into the queue, to wait for what the first one comes to,
-  /// or where that is known already: `more` seconds beyond what is likely.
+  /// Puts the other schedules of a shape and micro-batch size into the queue, to wait for what the
+  /// first one comes to, or where that is known already: `more` seconds beyond what is likely.
   void add_others(const WaitingFrame& first, std::optional<double> more) {
     WaitingFrame others = first;
     others.rung = Rung::others;
@@ -202,7 +210,9 @@ class FrameSearch {
       TriedPlan& tried = results[i];
       work_ += tried.work;
       const bool fits = tried.why_not.empty();
-      queue_.tell(divisions[i], tried.seconds < infinity ? std::max(0.0, tried.seconds - divisions[i].likely) : 0.0);
+      queue_.tell(divisions[i], tried.seconds < infinity
+                                    ? std::max(0.0, tried.seconds - divisions[i].likely)
+                                    : 0.0);
       if (!fits) {
         nearest_simulated_.take(space_.instance, tried.plan, tried.peak_bytes);
         if (divide_state_by_peaks(divisions[i], tried)) continue;
@@ -217,8 +227,9 @@ class FrameSearch {
     }
   }
 
-  /// Divides the layers of the best leaders anew for every other ZeRO stage: the room of a stronger one may make an
-  /// order shorter than the closed form knows, and a weaker one may do with fewer layers on a stage.
+  /// Divides the layers of the best leaders anew for every other ZeRO stage: the room of a stronger
+  /// one may make an order shorter than the closed form knows, and a weaker one may do with fewer
+  /// layers on a stage.
   void try_other_zeros() {
     std::vector<WaitingFrame> others;
     for (const FrameLeaders::Leader* leader : leaders_.best(most_varied)) {
@@ -254,15 +265,16 @@ class FrameSearch {
     return obeys;
   }
 
-  /// Adds the same division with slices of what ZeRO divides by the room that the simulator finds; whether there are
-  /// such slices.
+  /// Adds the same division with slices of what ZeRO divides by the room that the simulator finds;
+  /// whether there are such slices.
   bool divide_state_by_peaks(const WaitingFrame& refused, const TriedPlan& tried) {
     if (refused.division.by_peaks || space_.restrictions.shares_evenly()) return false;
     const Plan plan = with_slices_by_room(space_.instance, tried.plan, tried.peak_bytes);
     FrameDivision other = refused.division;
     other.by_peaks = true;
     for (int s = 0; s < plan.num_stages(); ++s)
-      other.zero_slices[static_cast<std::size_t>(s)] = plan.stages[static_cast<std::size_t>(s)].zero_slices;
+      other.zero_slices[static_cast<std::size_t>(s)] =
+          plan.stages[static_cast<std::size_t>(s)].zero_slices;
     if (other.zero_slices == refused.division.zero_slices) return false;
     add_divisions(refused.index, {std::move(other)});
     return true;
@@ -276,23 +288,27 @@ class FrameSearch {
       const auto lacks = [&](DeviceId device) {
         return tried.peak_bytes[device.index()] > space_.instance.cluster.kind_of(device).memory;
       };
-      const std::vector<std::vector<DeviceId>>& rows = tried.plan.stages[static_cast<std::size_t>(s)].devices;
-      const bool full = std::any_of(rows.begin(), rows.end(), [&](const std::vector<DeviceId>& row) {
-        return std::any_of(row.begin(), row.end(), lacks);
-      });
+      const std::vector<std::vector<DeviceId>>& rows =
+          tried.plan.stages[static_cast<std::size_t>(s)].devices;
+      const bool full =
+          std::any_of(rows.begin(), rows.end(), [&](const std::vector<DeviceId>& row) {
+            return std::any_of(row.begin(), row.end(), lacks);
+          });
       if (full) more.recompute[static_cast<std::size_t>(s)] = Recompute::full;
     }
-    if (more.recompute != refused.division.recompute) add_divisions(refused.index, {std::move(more)});
+    if (more.recompute != refused.division.recompute)
+      add_divisions(refused.index, {std::move(more)});
   }
 
   /// Puts frames into the queue that save more memory than one that does not fit in the simulator.
   void escalate(const WaitingFrame& refused) {
     const FrameDivision& division = refused.division;
     const ScheduleChoice& schedule = division.schedule;
-    const auto key =
-        std::tuple(refused.index, schedule.name, schedule.virtual_stages, schedule.unit, division.rule, division.zero);
+    const auto key = std::tuple(refused.index, schedule.name, schedule.virtual_stages,
+                                schedule.unit, division.rule, division.zero);
     if (!refused_.insert(key).second) return;
-    add_divisions(refused.index, FrameDivider(space_, costs_of(refused), slack_ * best_).after(division));
+    add_divisions(refused.index,
+                  FrameDivider(space_, costs_of(refused), slack_ * best_).after(division));
   }
 
   const FrameCosts& costs_of(const WaitingFrame& waiting) const {
@@ -323,7 +339,8 @@ class FrameSearch {
 
   /// Names the plan that comes nearest to fitting, by the simulator where it was asked.
   std::string why_nothing_fits() {
-    if (nearest_simulated_.text().empty() && nearest_) nearest_simulated_.take(space_.instance, *nearest_);
+    if (nearest_simulated_.text().empty() && nearest_)
+      nearest_simulated_.take(space_.instance, *nearest_);
     return nearest_simulated_.text();
   }
 
@@ -333,7 +350,8 @@ class FrameSearch {
   std::vector<WaitingShape> shapes_;
   std::deque<PlacedShape> placed_;
   std::deque<FrameCosts> costs_;
-  double slack_;  // by which a bound may exceed the best plan: a step may improve what is divided a little wrong
+  double slack_;  // by which a bound may exceed the best plan: a step may improve what is divided a
+                  // little wrong
   FrameQueue queue_;
   FrameTrials trials_;
   int threads_;
@@ -359,7 +377,8 @@ double effort_factor(Effort effort) {
   return 1.0;
 }
 
-FoundFrames search_frames(const SearchSpace& space, double limit, const std::shared_ptr<KnownOrders>& orders) {
+FoundFrames search_frames(const SearchSpace& space, double limit,
+                          const std::shared_ptr<KnownOrders>& orders) {
   return FrameSearch(space, limit, threads_of(space.restrictions), orders).run();
 }
 

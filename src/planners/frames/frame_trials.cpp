@@ -12,14 +12,15 @@ int threads_of(const Restrictions& restrictions) {
 FrameTrials::FrameTrials(const Instance& instance, int threads, OrderEffort effort,
                          const std::shared_ptr<KnownOrders>& orders)
     : threads_(threads) {
-  for (int t = 0; t < threads; ++t) simulators_.push_back(std::make_unique<PlanSimulator>(instance, effort, orders));
+  for (int t = 0; t < threads; ++t)
+    simulators_.push_back(std::make_unique<PlanSimulator>(instance, effort, orders));
 }
 
 std::vector<TriedPlan> FrameTrials::simulated(const std::vector<Plan>& plans, double best) {
   std::vector<TriedPlan> results(plans.size());
   parallel_for(static_cast<int>(plans.size()), threads_, [&](int thread, int i) {
-    results[static_cast<std::size_t>(i)] =
-        simulated(*simulators_[static_cast<std::size_t>(thread)], plans[static_cast<std::size_t>(i)], best);
+    results[static_cast<std::size_t>(i)] = simulated(*simulators_[static_cast<std::size_t>(thread)],
+                                                     plans[static_cast<std::size_t>(i)], best);
   });
   return results;
 }

@@ -9,15 +9,16 @@
 namespace pptrain {
 namespace {
 
-/// The part of all work that so many leaders get at first: halved with their number, until `most` are left.
+/// The part of all work that so many leaders get at first: halved with their number, until `most`
+/// are left.
 double first_share(std::size_t num_leaders, std::size_t most) {
   double share = 1.0;
   for (std::size_t left = num_leaders; left > most; left = (left + 1) / 2) share /= 2.0;
   return share;
 }
 
-/// How many times as long as the best leader takes one may take that is improved at all. In twelve races the winner
-/// had begun at most 1.12 times as long as the best.
+/// How many times as long as the best leader takes one may take that is improved at all. In twelve
+/// races the winner had begun at most 1.12 times as long as the best.
 constexpr double most_behind = 1.25;
 
 /// The leaders that may become the best.
@@ -31,15 +32,18 @@ std::vector<std::size_t> hopeful(const std::vector<TriedPlan>& leaders) {
   return running;
 }
 
-/// The running searches that have more to do, and of these the faster ones, at most half as many as run.
-std::vector<std::size_t> faster_half(const std::vector<std::size_t>& running, const std::vector<LocalSearch>& searches,
+/// The running searches that have more to do, and of these the faster ones, at most half as many as
+/// run.
+std::vector<std::size_t> faster_half(const std::vector<std::size_t>& running,
+                                     const std::vector<LocalSearch>& searches,
                                      const std::vector<TriedPlan>& leaders) {
   std::vector<std::size_t> left;
   for (const std::size_t i : running) {
     if (!searches[i].ended()) left.push_back(i);
   }
-  std::stable_sort(left.begin(), left.end(),
-                   [&](std::size_t a, std::size_t b) { return leaders[a].seconds < leaders[b].seconds; });
+  std::stable_sort(left.begin(), left.end(), [&](std::size_t a, std::size_t b) {
+    return leaders[a].seconds < leaders[b].seconds;
+  });
   left.resize(std::min(left.size(), (running.size() + 1) / 2));
   return left;
 }
@@ -74,12 +78,15 @@ std::vector<LocalSearch> LeaderRace::run(std::vector<TriedPlan>& leaders, std::s
   return searches;
 }
 
-/// Improves some leaders at a time on all cores; how many, and so where a search meets the path of one before it, does
-/// not depend on the number of cores. A thread without a leader simulates steps of the others ahead.
+/// Improves some leaders at a time on all cores; how many, and so where a search meets the path of
+/// one before it, does not depend on the number of cores. A thread without a leader simulates steps
+/// of the others ahead.
 void LeaderRace::improve(std::vector<TriedPlan>& leaders, const std::vector<std::size_t>& running,
-                         std::vector<LocalSearch>& searches, KnownPlans& visited, double work, OrderEffort effort) {
+                         std::vector<LocalSearch>& searches, KnownPlans& visited, double work,
+                         OrderEffort effort) {
   constexpr std::size_t at_a_time = 8;
-  constexpr int most_threads = at_a_time + StepsAhead::most_offered;  // more would have nothing to do
+  constexpr int most_threads = at_a_time + StepsAhead::most_offered;  // more would have nothing to
+                                                                      // do
   const int threads = std::min(threads_of(space_.restrictions), most_threads);
   std::vector<std::unique_ptr<PlanSimulator>>& simulators = simulators_[effort];
   while (std::ssize(simulators) < threads) {

@@ -8,8 +8,8 @@
 namespace pptrain {
 namespace {
 
-/// The stage without ZeRO, with node groups in the place of its devices, and replicas in the order of these and of
-/// their numbers of samples.
+/// The stage without ZeRO, with node groups in the place of its devices, and replicas in the order
+/// of these and of their numbers of samples.
 Stage anonymous(Stage stage, const Cluster& cluster) {
   std::vector<std::pair<std::vector<DeviceId>, std::int64_t>> replicas;
   for (std::size_t r = 0; r < stage.devices.size(); ++r) {

@@ -27,7 +27,8 @@ std::vector<Plan> shifted_over_cuts(const SearchSpace& space, const Plan& plan) 
 
 /// The plans from number `first` on, and then those before it.
 std::vector<Plan> in_turn(std::vector<Plan> plans, std::size_t first) {
-  if (first < plans.size()) std::rotate(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(first), plans.end());
+  if (first < plans.size())
+    std::rotate(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(first), plans.end());
   return plans;
 }
 
@@ -38,8 +39,9 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
   const Steps schedules = {other_schedules, any, true};
   constexpr double near = 1.02;  // an order of its own may take off so much
   if (kind == Kind::cuts) {
-    return {{shifted_over_cuts, worth_it, false}, {shifted_pairs, worth_it, false}, {shifted_over_two_cuts, any, false},
-            {shifted_over_cuts, near, false},     {shifted_pairs, near, false},     {changed_rounds, any, false}};
+    return {{shifted_over_cuts, worth_it, false}, {shifted_pairs, worth_it, false},
+            {shifted_over_two_cuts, any, false},  {shifted_over_cuts, near, false},
+            {shifted_pairs, near, false},         {changed_rounds, any, false}};
   }
   if (kind == Kind::schedules) return {schedules};
   return {{shifted_over_cuts, worth_it, false},
@@ -59,8 +61,8 @@ std::vector<LocalSearch::Steps> LocalSearch::steps_of(Kind kind) {
 }
 
 /// Goes through the kinds of steps until none of them helped since the last one that did.
-void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan, double work,
-                          StepsAhead* ahead) {
+void LocalSearch::improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan,
+                          double work, StepsAhead* ahead) {
   if (ended_) return;
   simulator_ = &simulator;
   ahead_ = ahead;
@@ -97,12 +99,14 @@ bool LocalSearch::has_own_order(TriedPlan& plan) {
   return result.why_not.empty();
 }
 
-/// Takes the first step that helps; where a step leaves no way to the others of its list, the best one. Begins where
-/// the last such step was: what helped there may help again, and what did not help before it rarely does now.
+/// Takes the first step that helps; where a step leaves no way to the others of its list, the best
+/// one. Begins where the last such step was: what helped there may help again, and what did not
+/// help before it rarely does now.
 bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
   Begun list = paused_ ? std::move(*paused_) : Begun{plan.plan, 0, {}};
   paused_.reset();
-  const std::vector<Plan> others = in_turn(steps.of(space_, list.from), steps.best_of_all ? 0 : steps.first);
+  const std::vector<Plan> others =
+      in_turn(steps.of(space_, list.from), steps.best_of_all ? 0 : steps.first);
   orders_.reset();
   for (; list.done < others.size() && (!list.taken || steps.best_of_all); ++list.done) {
     offer_ahead(plan, steps, others, list.done);
@@ -125,14 +129,15 @@ bool LocalSearch::take_one(TriedPlan& plan, Steps& steps) {
 }
 
 /// Offers the next steps of the list to threads that serve, if there are any.
-void LocalSearch::offer_ahead(const TriedPlan& plan, const Steps& steps, const std::vector<Plan>& others,
-                              std::size_t place) {
+void LocalSearch::offer_ahead(const TriedPlan& plan, const Steps& steps,
+                              const std::vector<Plan>& others, std::size_t place) {
   constexpr std::size_t most_offered = StepsAhead::most_offered;
   if (ahead_ == nullptr || offered_.size() >= most_offered / 2 || !ahead_->is_served()) return;
   for (std::size_t next = offered_.empty() ? place : offered_.back().place + 1;
        next < others.size() && offered_.size() < most_offered; ++next) {
     const Plan& step = others[next];
-    if (may_help(plan, step)) offered_.push_back({next, ahead_->offer(step_of(plan, step, steps.most_in_order))});
+    if (may_help(plan, step))
+      offered_.push_back({next, ahead_->offer(step_of(plan, step, steps.most_in_order))});
   }
 }
 
@@ -156,8 +161,10 @@ bool LocalSearch::may_help(const TriedPlan& plan, const Plan& step) const {
 }
 
 Step LocalSearch::step_of(const TriedPlan& plan, const Plan& step, double most_in_order) {
-  if (most_in_order == infinity || !simulator_->can(plan.plan)) return {step, nullptr, infinity, plan.seconds};
-  if (!orders_) orders_ = std::make_shared<const std::vector<TaskOrder>>(simulator_->fastest_orders(plan.plan));
+  if (most_in_order == infinity || !simulator_->can(plan.plan))
+    return {step, nullptr, infinity, plan.seconds};
+  if (!orders_)
+    orders_ = std::make_shared<const std::vector<TaskOrder>>(simulator_->fastest_orders(plan.plan));
   return {step, orders_, plan.seconds * most_in_order, plan.seconds};
 }
 
@@ -165,8 +172,8 @@ Step LocalSearch::step_of(const TriedPlan& plan, const Plan& step, double most_i
 bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order,
                        const std::shared_ptr<StepsAhead::Task>& offered) {
   if (!may_help(plan, step) || !can_pay(PlanSimulator::setup_cost(step))) return false;
-  const TriedStep tried =
-      offered ? ahead_->result_of(offered, *simulator_) : try_step(*simulator_, step_of(plan, step, most_in_order));
+  const TriedStep tried = offered ? ahead_->result_of(offered, *simulator_)
+                                  : try_step(*simulator_, step_of(plan, step, most_in_order));
   if (!tried.can) return false;
   if (tried.in_order) {
     pay(*tried.in_order);
@@ -176,22 +183,29 @@ bool LocalSearch::take(TriedPlan& plan, const Plan& step, double most_in_order,
   return can_pay(0.0) && take_in_own_order(plan, step, *tried.own, Slices::by_room);
 }
 
-/// Takes the step if it helps in an order of its own. Where it does not fit, slices of the state by room may be tried.
-bool LocalSearch::take_in_own_order(TriedPlan& plan, const Plan& step, const SimulatedPlan& result, Slices slices) {
+/// Takes the step if it helps in an order of its own. Where it does not fit, slices of the state by
+/// room may be tried.
+bool LocalSearch::take_in_own_order(TriedPlan& plan, const Plan& step, const SimulatedPlan& result,
+                                    Slices slices) {
   pay(result);
   remember(step, result);
   if (result.iteration_seconds >= plan.seconds * worth_it) return false;
-  if (!result.why_not.empty()) return slices == Slices::by_room && take_with_slices(plan, step, result);
+  if (!result.why_not.empty())
+    return slices == Slices::by_room && take_with_slices(plan, step, result);
   plan = {step, result.iteration_seconds, "", 0.0, {}};
   return true;
 }
 
-/// Takes a step that does not fit with slices of the state by the room that the simulator found, if it helps so.
-bool LocalSearch::take_with_slices(TriedPlan& plan, const Plan& step, const SimulatedPlan& refused) {
+/// Takes a step that does not fit with slices of the state by the room that the simulator found, if
+/// it helps so.
+bool LocalSearch::take_with_slices(TriedPlan& plan, const Plan& step,
+                                   const SimulatedPlan& refused) {
   if (space_.restrictions.shares_evenly()) return false;
   const Plan other = with_slices_by_room(space_.instance, step, refused.peak_bytes);
-  if (same_plan(other, step) || tried_.find(other) || !can_pay(PlanSimulator::setup_cost(other))) return false;
-  return take_in_own_order(plan, other, simulator_->against(other, plan.seconds), Slices::as_they_are);
+  if (same_plan(other, step) || tried_.find(other) || !can_pay(PlanSimulator::setup_cost(other)))
+    return false;
+  return take_in_own_order(plan, other, simulator_->against(other, plan.seconds),
+                           Slices::as_they_are);
 }
 
 void LocalSearch::remember(const Plan& plan, const SimulatedPlan& result) {
@@ -218,8 +232,8 @@ double LocalSearch::least_seconds(const Plan& plan) const {
          *std::max_element(terms.stage_seconds.begin(), terms.stage_seconds.end());
 }
 
-/// Whether the same plan in the order of another schedule fits, beside which this one is no faster, as ZB-H1 beside
-/// ZB-H2.
+/// Whether the same plan in the order of another schedule fits, beside which this one is no faster,
+/// as ZB-H1 beside ZB-H2.
 bool LocalSearch::needless(const Plan& plan) const {
   const std::string& roomier = schedule_kind(plan.schedule.name).roomier;
   if (roomier.empty()) return false;

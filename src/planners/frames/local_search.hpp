@@ -15,9 +15,10 @@
 
 namespace pptrain {
 
-/// Improves one plan by the steps of `neighbours.hpp`, for as long as one of them makes its simulated iteration shorter
-/// and still fits. The same plan is improved in the same way whatever else is searched: the search pauses by its own
-/// work alone, counted in simulated tasks, or ends at the stop.
+/// Improves one plan by the steps of `neighbours.hpp`, for as long as one of them makes its
+/// simulated iteration shorter and still fits. The same plan is improved in the same way whatever
+/// else is searched: the search pauses by its own work alone, counted in simulated tasks, or ends
+/// at the stop.
 class LocalSearch {
  public:
   /// Kinds of steps that a search may take.
@@ -27,12 +28,14 @@ class LocalSearch {
     schedules  ///< another schedule
   };
   /// `space` must outlive it.
-  explicit LocalSearch(const SearchSpace& space, Kind kind = Kind::all) : space_(space), steps_(steps_of(kind)) {}
+  explicit LocalSearch(const SearchSpace& space, Kind kind = Kind::all)
+      : space_(space), steps_(steps_of(kind)) {}
 
-  /// Improves the plan by simulating `work` more tasks; `plan.seconds` is its simulated iteration, or what a closed
-  /// form says where it is too large for that. Ends at a plan that is in `visited`, from which another search has gone
-  /// on. Called again with what it made of the plan, it goes on where it paused. Steps are offered to the threads that
-  /// serve `ahead`, if it is not null, which changes nothing but the time that the search takes.
+  /// Improves the plan by simulating `work` more tasks; `plan.seconds` is its simulated iteration,
+  /// or what a closed form says where it is too large for that. Ends at a plan that is in
+  /// `visited`, from which another search has gone on. Called again with what it made of the plan,
+  /// it goes on where it paused. Steps are offered to the threads that serve `ahead`, if it is not
+  /// null, which changes nothing but the time that the search takes.
   void improve(PlanSimulator& simulator, const KnownPlans& visited, TriedPlan& plan, double work,
                StepsAhead* ahead = nullptr);
   /// Whether `improve` would do nothing more.
@@ -50,9 +53,10 @@ class LocalSearch {
  private:
   /// Steps that are judged alike.
   struct Steps {
-    std::vector<Plan> (*of)(const SearchSpace&, const Plan&);  ///< plans that are one step from a plan
-    /// A step is worth an order of its own that takes, in the order of the plan before it, less than this times the
-    /// seconds of that plan; infinite: that is not looked at.
+    std::vector<Plan> (*of)(const SearchSpace&, const Plan&);  ///< plans that are one step from a
+                                                               ///< plan
+    /// A step is worth an order of its own that takes, in the order of the plan before it, less
+    /// than this times the seconds of that plan; infinite: that is not looked at.
     double most_in_order;
     bool best_of_all;       ///< whether all of them are judged before one is taken
     std::size_t first = 0;  ///< the one that is tried first
@@ -78,14 +82,17 @@ class LocalSearch {
     std::shared_ptr<StepsAhead::Task> task;
   };
   Step step_of(const TriedPlan& plan, const Plan& step, double most_in_order);
-  void offer_ahead(const TriedPlan& plan, const Steps& steps, const std::vector<Plan>& others, std::size_t place);
+  void offer_ahead(const TriedPlan& plan, const Steps& steps, const std::vector<Plan>& others,
+                   std::size_t place);
   std::shared_ptr<StepsAhead::Task> offered_at(std::size_t place);
   void withdraw_offers();
   bool may_help(const TriedPlan& plan, const Plan& step) const;
-  bool take(TriedPlan& plan, const Plan& step, double most_in_order, const std::shared_ptr<StepsAhead::Task>& offered);
+  bool take(TriedPlan& plan, const Plan& step, double most_in_order,
+            const std::shared_ptr<StepsAhead::Task>& offered);
   /// Whether a step that does not fit is tried with slices of the state by room too.
   enum class Slices { as_they_are, by_room };
-  bool take_in_own_order(TriedPlan& plan, const Plan& step, const SimulatedPlan& result, Slices slices);
+  bool take_in_own_order(TriedPlan& plan, const Plan& step, const SimulatedPlan& result,
+                         Slices slices);
   bool take_with_slices(TriedPlan& plan, const Plan& step, const SimulatedPlan& refused);
   void remember(const Plan& plan, const SimulatedPlan& result);
   bool can_pay(double work);
@@ -98,7 +105,8 @@ class LocalSearch {
   PlanSimulator* simulator_ = nullptr;                    // while `improve` runs
   StepsAhead* ahead_ = nullptr;                           // likewise
   std::deque<Offered> offered_;                           // the next ones of the list
-  std::shared_ptr<const std::vector<TaskOrder>> orders_;  // the fastest of the plan, once they were asked for
+  std::shared_ptr<const std::vector<TaskOrder>> orders_;  // the fastest of the plan, once they were
+                                                          // asked for
   double work_left_ = 0.0;
   bool complete_ = true;
   bool ended_ = false;

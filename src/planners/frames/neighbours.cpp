@@ -15,8 +15,8 @@ namespace pptrain {
 /// Sizes as those of `old`, but of another sum; each at least one.
 std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int64_t micro_batch) {
   const auto replicas = static_cast<int>(old.size());
-  const auto [least, most] =
-      std::minmax_element(old.begin(), old.end(), [](Interval a, Interval b) { return a.size() < b.size(); });
+  const auto [least, most] = std::minmax_element(
+      old.begin(), old.end(), [](Interval a, Interval b) { return a.size() < b.size(); });
   if (most->size() - least->size() <= 1) return even_division(micro_batch, replicas);
   const double factor = static_cast<double>(micro_batch) / static_cast<double>(old.back().end);
   std::vector<Interval> samples;
@@ -24,9 +24,11 @@ std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int6
   std::int64_t begin = 0;
   for (int j = 0; j < replicas; ++j) {
     wanted += static_cast<double>(old[j].size()) * factor;
-    const std::int64_t last = micro_batch - (replicas - 1 - j);  // leaves one for each of the others
-    const std::int64_t end =
-        j + 1 == replicas ? micro_batch : std::clamp<std::int64_t>(std::llround(wanted), begin + 1, last);
+    const std::int64_t last = micro_batch - (replicas - 1 - j);  // leaves one for each of the
+                                                                 // others
+    const std::int64_t end = j + 1 == replicas
+                                 ? micro_batch
+                                 : std::clamp<std::int64_t>(std::llround(wanted), begin + 1, last);
     samples.push_back({begin, end});
     begin = end;
   }
@@ -34,8 +36,9 @@ std::vector<Interval> scaled_samples(const std::vector<Interval>& old, std::int6
 }
 
 bool has_plain_stages(const Plan& plan) {
-  return std::all_of(plan.stages.begin(), plan.stages.end(),
-                     [](const Stage& stage) { return stage.blocks.empty() && stage.shards.empty(); });
+  return std::all_of(plan.stages.begin(), plan.stages.end(), [](const Stage& stage) {
+    return stage.blocks.empty() && stage.shards.empty();
+  });
 }
 
 namespace {
@@ -85,7 +88,8 @@ std::vector<Mode> modes_under(const SearchSpace& space) {
 
 std::vector<Plan> other_schedules(const SearchSpace& space, const Plan& plan) {
   std::vector<Plan> plans;
-  for (const ScheduleChoice& choice : schedule_choices(space.restrictions, space.instance.profile, plan)) {
+  for (const ScheduleChoice& choice :
+       schedule_choices(space.restrictions, space.instance.profile, plan)) {
     if (choice == plan.schedule) continue;
     auto other = with_schedule(space.restrictions, space.instance.profile, plan, choice);
     if (other) plans.push_back(std::move(*other));
@@ -97,7 +101,8 @@ std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan
   std::vector<Plan> plans;
   if (!has_plain_stages(plan)) return plans;
   constexpr std::ptrdiff_t reach = 2;
-  const std::vector<std::int64_t> sizes = micro_batch_sizes(plan.global_batch_size, space.restrictions);
+  const std::vector<std::int64_t> sizes =
+      micro_batch_sizes(plan.global_batch_size, space.restrictions);
   const auto own = std::lower_bound(sizes.begin(), sizes.end(), plan.micro_batch_size);
   for (std::ptrdiff_t step = -reach; step <= reach; ++step) {
     const std::ptrdiff_t place = (own - sizes.begin()) + step;
@@ -111,8 +116,10 @@ std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan
 
 namespace {
 
-/// The plan with another mode of all stages, or of a single one, and what it offloads where that is given.
-void add_modes(const SearchSpace& space, const Plan& plan, const OffloadChoice* offload, std::vector<Plan>& plans) {
+/// The plan with another mode of all stages, or of a single one, and what it offloads where that is
+/// given.
+void add_modes(const SearchSpace& space, const Plan& plan, const OffloadChoice* offload,
+               std::vector<Plan>& plans) {
   const auto set = [&space, offload](Stage& stage, const Mode& mode) {
     stage.recompute = mode.recompute;
     if (offload != nullptr) {
@@ -129,7 +136,8 @@ void add_modes(const SearchSpace& space, const Plan& plan, const OffloadChoice* 
   for (int i = 0; plan.num_stages() > 1 && i < plan.num_stages(); ++i) {
     const ZeroGroup own = zero_group_of(plan.stages[static_cast<std::size_t>(i)]);
     for (const Mode& mode : modes) {
-      if (mode.zero_stage == 0 || mode.zero_group == own) set(plans.emplace_back(plan).stages[i], mode);
+      if (mode.zero_stage == 0 || mode.zero_group == own)
+        set(plans.emplace_back(plan).stages[i], mode);
     }
   }
 }
@@ -164,10 +172,10 @@ bool may_shift(const SearchSpace& space, const Plan& plan) {
   return has_plain_stages(plan) && space.restrictions.annotations.empty();
 }
 
-/// Moves the cuts behind the chunks `from` to `to` by `step` layers, or to the next one where a chunk may begin;
-/// whether every chunk still has a layer.
-bool shift_cuts(const PlanRule* rule, Plan& plan, const std::vector<ChunkPlace>& chunks, std::size_t from,
-                std::size_t to, int step) {
+/// Moves the cuts behind the chunks `from` to `to` by `step` layers, or to the next one where a
+/// chunk may begin; whether every chunk still has a layer.
+bool shift_cuts(const PlanRule* rule, Plan& plan, const std::vector<ChunkPlace>& chunks,
+                std::size_t from, std::size_t to, int step) {
   const auto layers_of = [&](std::size_t c) -> Interval& {
     return plan.stages[chunks[c].stage.index()].layers[static_cast<std::size_t>(chunks[c].local)];
   };
@@ -194,7 +202,8 @@ std::vector<Plan> shifted_layers(const SearchSpace& space, const Plan& plan, int
     for (std::size_t c = 0; c + cuts < chunks.size(); ++c) {
       for (const int step : {-1, 1}) {
         Plan other = plan;
-        if (shift_cuts(rule, other, chunks, c, c + cuts - 1, step)) plans.push_back(std::move(other));
+        if (shift_cuts(rule, other, chunks, c, c + cuts - 1, step))
+          plans.push_back(std::move(other));
       }
     }
   }
@@ -213,7 +222,8 @@ std::vector<Plan> shifted_pairs(const SearchSpace& space, const Plan& plan) {
         for (const int second : {-1, 1}) {
           if (first == second && d == c + 1) continue;  // `shifted_layers` has it
           Plan other = plan;
-          if (shift_cuts(rule, other, chunks, c, c, first) && shift_cuts(rule, other, chunks, d, d, second)) {
+          if (shift_cuts(rule, other, chunks, c, c, first) &&
+              shift_cuts(rule, other, chunks, d, d, second)) {
             plans.push_back(std::move(other));
           }
         }
@@ -225,8 +235,10 @@ std::vector<Plan> shifted_pairs(const SearchSpace& space, const Plan& plan) {
 
 namespace {
 
-/// The plan whose chunks have so many layers: of each stage by round. Nothing where a chunk would have none.
-std::optional<Plan> with_sizes(const Plan& plan, const std::vector<std::vector<std::int64_t>>& sizes) {
+/// The plan whose chunks have so many layers: of each stage by round. Nothing where a chunk would
+/// have none.
+std::optional<Plan> with_sizes(const Plan& plan,
+                               const std::vector<std::vector<std::int64_t>>& sizes) {
   Plan other = plan;
   std::int64_t begin = 0;
   for (const ChunkPlace& chunk : chunk_places(plan)) {

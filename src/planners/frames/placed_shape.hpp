@@ -15,7 +15,9 @@ class PlacedShape {
 
   ZeroGroup zero_group() const { return zero_group_; }  ///< who divides what ZeRO divides
   int num_stages() const { return static_cast<int>(meshes_.size()); }
-  const std::vector<Mesh>& meshes() const { return meshes_; }  ///< devices of each stage, a row per replica
+  const std::vector<Mesh>& meshes() const {
+    return meshes_;
+  }  ///< devices of each stage, a row per replica
   /// Devices of a stage: a row per replica, a column per tensor-parallel member.
   const Mesh& mesh(int stage) const { return meshes_[static_cast<std::size_t>(stage)]; }
   /// Replicas of a stage.

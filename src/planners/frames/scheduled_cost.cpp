@@ -10,12 +10,14 @@ namespace pptrain {
 namespace {
 
 /// Micro-batches whose activations each stage stores.
-std::vector<double> stored_micro_batches(const ScheduleChoice& schedule, int stages, std::int64_t micro_batches) {
+std::vector<double> stored_micro_batches(const ScheduleChoice& schedule, int stages,
+                                         std::int64_t micro_batches) {
   Plan plan;
   plan.micro_batches = micro_batches;
   plan.schedule = schedule;
   plan.stages.resize(static_cast<std::size_t>(stages));
-  // The order of "auto" is made for the memory that there is; with less than 1F1B stores it becomes long.
+  // The order of "auto" is made for the memory that there is; with less than 1F1B stores it becomes
+  // long.
   if (is_open(schedule.name)) plan.schedule.name = "1f1b";
   std::vector<double> counts;
   for (int s = 0; s < stages; ++s) {
@@ -26,14 +28,16 @@ std::vector<double> stored_micro_batches(const ScheduleChoice& schedule, int sta
 
 }  // namespace
 
-ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& schedule, const FrameModes& modes)
+ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& schedule,
+                             const FrameModes& modes)
     : costs_(costs),
       modes_(modes),
       bytes_(costs.instance().profile.bytes_per_parameter),
       micro_batches_(static_cast<double>(costs.micro_batches())),
       split_(schedule_kind(schedule.name).splits_backward),
       per_stage_(schedule.virtual_stages),
-      in_flight_(stored_micro_batches(schedule, costs.placed().num_stages(), costs.micro_batches())),
+      in_flight_(
+          stored_micro_batches(schedule, costs.placed().num_stages(), costs.micro_batches())),
       held_(in_flight_.size()),
       terms_(in_flight_.size()),
       changed_(in_flight_.size()) {
@@ -45,7 +49,8 @@ ScheduledCost::ScheduledCost(const FrameCosts& costs, const ScheduleChoice& sche
   }
   for (int zero_stage = 0; zero_stage < static_cast<int>(state_.size()); ++zero_stage) {
     const double kept = state_bytes_per_parameter(bytes_, zero_stage, infinity).sum();
-    state_[static_cast<std::size_t>(zero_stage)] = {kept, bytes_.weight + bytes_.gradient + bytes_.optimizer - kept};
+    state_[static_cast<std::size_t>(zero_stage)] = {
+        kept, bytes_.weight + bytes_.gradient + bytes_.optimizer - kept};
   }
   chunks_.resize(stage_of_.size());
   passes_.resize(stage_of_.size());
@@ -144,7 +149,8 @@ void ScheduledCost::undo() {
 }
 
 bool ScheduledCost::computes_again(int stage) const {
-  if (modes_.recompute == RecomputeRule::needed) return fit(stage, false, strongest_zero()).overrun > 0.0;
+  if (modes_.recompute == RecomputeRule::needed)
+    return fit(stage, false, strongest_zero()).overrun > 0.0;
   return modes_.recompute == RecomputeRule::full;
 }
 
@@ -154,26 +160,32 @@ Recompute ScheduledCost::recompute_of(int stage) const {
 }
 
 /// Sums of gradients of so many parameters that follow the last W.
-double ScheduledCost::seconds_left(const StageKind& kind, double parameters, const StageTerms& terms) const {
+double ScheduledCost::seconds_left(const StageKind& kind, double parameters,
+                                   const StageTerms& terms) const {
   const double bytes = bytes_.sent() * parameters;
-  return terms.zero_stage == 0 ? kind.sum.seconds(bytes) : 0.5 * kind.ring.seconds(terms.largest_slice * bytes);
+  return terms.zero_stage == 0 ? kind.sum.seconds(bytes)
+                               : 0.5 * kind.ring.seconds(terms.largest_slice * bytes);
 }
 
-/// Seconds of a micro-batch on a stage: work, or what ZeRO sums after every W, or gathers for F and for B, where that
-/// is more. F ends with the layer that B begins with, and the other way round, and may keep what it has gathered.
+/// Seconds of a micro-batch on a stage: work, or what ZeRO sums after every W, or gathers for F and
+/// for B, where that is more. F ends with the layer that B begins with, and the other way round,
+/// and may keep what it has gathered.
 double ScheduledCost::seconds_each(int stage, const StageTerms& terms) const {
   const StageKind& kind = costs_.kind(stage);
   const Held& held = held_[static_cast<std::size_t>(stage)];
   double each = held.work[terms.again];
   if (terms.zero_stage >= 2)
-    each = std::max(each, 0.5 * kind.ring.seconds(terms.largest_slice * bytes_.sent() * held.parameters));
+    each = std::max(each,
+                    0.5 * kind.ring.seconds(terms.largest_slice * bytes_.sent() * held.parameters));
   // Chunks may keep what they have gathered from one task to the next.
   if (terms.zero_stage >= 3 && per_stage_ == 1) {
     const Interval& layers = chunks_[static_cast<std::size_t>(stage)];
     const auto begin = static_cast<int>(layers.begin);
     const auto end = static_cast<int>(layers.end);
-    const double kept = costs_.sums().parameters(begin, begin + 1) + costs_.sums().parameters(end - 1, end);
-    const double bytes = terms.largest_slice * bytes_.weight * (held.parameters - 0.5 * kept / kind.tensor);
+    const double kept =
+        costs_.sums().parameters(begin, begin + 1) + costs_.sums().parameters(end - 1, end);
+    const double bytes =
+        terms.largest_slice * bytes_.weight * (held.parameters - 0.5 * kept / kind.tensor);
     each = std::max({each, kind.ring.seconds(bytes), 2.0 * costs_.gather_per_byte(stage) * bytes});
   }
   return each;
@@ -182,7 +194,8 @@ double ScheduledCost::seconds_each(int stage, const StageTerms& terms) const {
 void ScheduledCost::set_terms(int stage, StageTerms& terms) const {
   const StageKind& kind = costs_.kind(stage);
   const Held& held = held_[static_cast<std::size_t>(stage)];
-  const Interval& first = chunks_[static_cast<std::size_t>(stage)];  // a stage's first chunk has its number
+  const Interval& first = chunks_[static_cast<std::size_t>(stage)];  // a stage's first chunk has
+                                                                     // its number
   const auto begin = static_cast<std::size_t>(first.begin);
   const auto end = static_cast<std::size_t>(first.end);
   terms.again = computes_again(stage);
@@ -195,7 +208,8 @@ void ScheduledCost::set_terms(int stage, StageTerms& terms) const {
   terms.largest_slice = fits.largest_slice;
   const PassSeconds pass =
       kind.least[mode(terms.again)]->of(static_cast<int>(first.begin), static_cast<int>(first.end));
-  const double parameters = costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
+  const double parameters =
+      costs_.sums().parameters(static_cast<int>(begin), static_cast<int>(end));
   terms.left = seconds_left(kind, parameters / kind.tensor, terms);
   // W of any chunk may be the last where B and W are apart.
   const double least_left = split_ ? seconds_left(kind, held.least_parameters, terms) : terms.left;
@@ -208,14 +222,16 @@ void ScheduledCost::set_terms(int stage, StageTerms& terms) const {
   terms.update = held.update / (terms.zero_stage >= 1 ? kind.sharers : 1.0);
   terms.begun = terms.handed = 0.0;
   if (terms.zero_stage == 1 || terms.zero_stage == 2) {
-    // Weights begin to come while the step before still updates others; F of the last layer is behind them all.
+    // Weights begin to come while the step before still updates others; F of the last layer is
+    // behind them all.
     const double gathered = terms.largest_slice * bytes_.weight * parameters / kind.tensor;
     const double come = costs_.gather_per_byte(stage) * gathered - terms.update;
     const auto last_layer = static_cast<int>(end) - 1;
     const PassSums& slowest = *kind.times[mode(terms.again)];
     const double before_last = slowest.of(static_cast<int>(begin), last_layer).forward;
     terms.begun = come - before_last;
-    terms.handed = come + kind.least[mode(terms.again)]->of(last_layer, static_cast<int>(end)).forward + cut;
+    terms.handed =
+        come + kind.least[mode(terms.again)]->of(last_layer, static_cast<int>(end)).forward + cut;
   }
 }
 
@@ -240,7 +256,8 @@ ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks
   double update = 0.0;
   for (int s = 0; s < static_cast<int>(terms_.size()); ++s) {
     const StageTerms& stage = terms_[static_cast<std::size_t>(s)];
-    const double seconds = std::max(head, stage.begun) + std::max(stage.work, stage.last_backward + drain);
+    const double seconds =
+        std::max(head, stage.begun) + std::max(stage.work, stage.last_backward + drain);
     const bool fullest = stage.overrun > cost.overrun;
     if (fullest || (cost.overrun == 0.0 && seconds > cost.seconds)) cost.slowest = s;
     cost.overrun = std::max(cost.overrun, stage.overrun);
@@ -256,12 +273,13 @@ ScheduledCost::Cost ScheduledCost::of_stages(const std::vector<Interval>& chunks
 ScheduledCost::Cost ScheduledCost::of(const std::vector<Interval>& chunks) {
   Cost cost = of_stages(chunks);
   for (int c = 0; c < num_chunks(); ++c) passes_[static_cast<std::size_t>(c)] = pass_of(c, chunks);
-  cost.seconds = std::max({cost.seconds, path_seconds(), uplink_seconds(chunks), summing_seconds()});
+  cost.seconds =
+      std::max({cost.seconds, path_seconds(), uplink_seconds(chunks), summing_seconds()});
   return cost;
 }
 
-/// Chunks that stages run at about the same time, their first ones, their second ones and so on, take as long as the
-/// longest of them; orders that interleave them hide about half of that.
+/// Chunks that stages run at about the same time, their first ones, their second ones and so on,
+/// take as long as the longest of them; orders that interleave them hide about half of that.
 double ScheduledCost::waits() const {
   constexpr double share = 0.5;
   if (per_stage_ == 1) return 0.0;

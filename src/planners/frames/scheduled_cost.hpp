@@ -12,14 +12,16 @@ namespace pptrain {
 /// Costs the divisions of one frame.
 class ScheduledCost {
  public:
-  /// A time, and how much more than its memory the fullest device needs by the closed form, as a part of it; 0 where
-  /// all fit. Divisions that fit come before those that do not.
+  /// A time, and how much more than its memory the fullest device needs by the closed form, as a
+  /// part of it; 0 where all fit. Divisions that fit come before those that do not.
   struct Cost {
     double overrun = 0.0;
     double seconds = 0.0;
     int slowest = 0;     ///< the stage that decides the time, or that lacks most memory
-    double waits = 0.0;  ///< seconds, about, that stages wait for each other because their chunks are unlike
-    /// Whether it is better by more than rounding: by the overrun where either has one, else by seconds and waits.
+    double waits = 0.0;  ///< seconds, about, that stages wait for each other because their chunks
+                         ///< are unlike
+    /// Whether it is better by more than rounding: by the overrun where either has one, else by
+    /// seconds and waits.
     bool below(const Cost& other) const {
       constexpr double slack = 1.0 - 1e-9;
       if (overrun > 0.0 || other.overrun > 0.0) return overrun < other.overrun * slack;
@@ -32,29 +34,35 @@ class ScheduledCost {
 
   /// Whether each stage holds one chunk.
   bool has_single_chunks() const { return per_stage_ == 1; }
-  int num_chunks() const { return static_cast<int>(stage_of_.size()); }  ///< chunks of all stages together
+  int num_chunks() const {
+    return static_cast<int>(stage_of_.size());
+  }  ///< chunks of all stages together
   /// Whether the schedule has B and W apart.
   bool splits() const { return split_; }
   /// Stage that holds a chunk; chunks are numbered from 0 in the order of their layers.
   int stage_of(int chunk) const { return stage_of_[static_cast<std::size_t>(chunk)]; }
   const FrameCosts& costs() const { return costs_; }  ///< the costs given to the constructor
 
-  /// What the plan takes at least in any order of its schedule. For each stage: the first micro-batch's F on its way
-  /// there; all its work, or what ZeRO moves beside that where it is more; then the last micro-batch's B on its way
-  /// to the first stage, and sums of gradients that nothing hides. Beside that what one micro-batch takes through all
-  /// chunks and back, and what all of them send over the busiest uplink, or all sums of gradients. Last the optimizer
-  /// step. `chunks` are the layers of the chunks in order.
+  /// What the plan takes at least in any order of its schedule. For each stage: the first
+  /// micro-batch's F on its way there; all its work, or what ZeRO moves beside that where it is
+  /// more; then the last micro-batch's B on its way to the first stage, and sums of gradients that
+  /// nothing hides. Beside that what one micro-batch takes through all chunks and back, and what
+  /// all of them send over the busiest uplink, or all sums of gradients. Last the optimizer step.
+  /// `chunks` are the layers of the chunks in order.
   Cost of(const std::vector<Interval>& chunks);
-  /// The same without the path of one micro-batch and the uplinks, which other divisions change little: no more.
+  /// The same without the path of one micro-batch and the uplinks, which other divisions change
+  /// little: no more.
   Cost of_stages(const std::vector<Interval>& chunks);
-  /// Goes back to the division that was costed before the last one, so that another one near it costs little.
+  /// Goes back to the division that was costed before the last one, so that another one near it
+  /// costs little.
   void undo();
   /// Seconds of all micro-batches on a stage: `of_stages` gives no less, and takes longer.
   double least_seconds(int stage, const std::vector<Interval>& chunks) const;
 
   /// Micro-batches that each stage stores.
   const std::vector<double>& in_flight() const { return in_flight_; }
-  /// Whether memory may do for any division: false only where layers that may be cut into parts would not fit either.
+  /// Whether memory may do for any division: false only where layers that may be cut into parts
+  /// would not fit either.
   bool may_fit() const;
 
   /// How many divisions were costed so far.
@@ -64,19 +72,21 @@ class ScheduledCost {
   int zero_stage_of(int stage) const { return terms_[static_cast<std::size_t>(stage)].zero_stage; }
   /// What a stage recomputes with the chunks that were costed last.
   Recompute recompute_of(int stage) const;
-  /// The slices of what ZeRO divides on a stage with the chunks that were costed last; empty: equal ones.
+  /// The slices of what ZeRO divides on a stage with the chunks that were costed last; empty: equal
+  /// ones.
   std::vector<Interval> slices_of(int stage) const;
 
  private:
   /// What a chunk costs, or the chunks of a stage together.
   struct Held {
-    double work[2] = {0.0, 0.0};         ///< seconds of a micro-batch, without and with F again
-    double forward = 0.0;                ///< of that F, the first time
-    double stored[2] = {0.0, 0.0};       ///< bytes of a sample
-    double moment[2] = {0.0, 0.0};       ///< bytes of a sample beside it while the layer runs that needs most
-    double weight = 0.0;                 ///< seconds of W
-    double update = 0.0;                 ///< seconds of the optimizer step
-    double parameters = 0.0;             ///< of one member of a tensor-parallel group
+    double work[2] = {0.0, 0.0};    ///< seconds of a micro-batch, without and with F again
+    double forward = 0.0;           ///< of that F, the first time
+    double stored[2] = {0.0, 0.0};  ///< bytes of a sample
+    double moment[2] = {0.0, 0.0};  ///< bytes of a sample beside it while the layer runs that needs
+                                    ///< most
+    double weight = 0.0;            ///< seconds of W
+    double update = 0.0;            ///< seconds of the optimizer step
+    double parameters = 0.0;        ///< of one member of a tensor-parallel group
     double least_parameters = infinity;  ///< of the chunk that has fewest
     /// Adds another chunk of the same stage.
     void add(const Held& other);
@@ -91,7 +101,7 @@ class ScheduledCost {
     double last_backward = 0.0;  ///< until its last B ends, once it has begun
     double forward = 0.0;        ///< F of its first chunk, and the cut behind it
     // The weights of the first F come from the step before, so that at the earliest:
-    double begun = 0.0;         ///< when F of the slowest replica may have begun that goes on from then on
+    double begun = 0.0;  ///< when F of the slowest replica may have begun that goes on from then on
     double handed = 0.0;        ///< when F and the cut are behind the first micro-batch
     double backward = 0.0;      ///< B of its first chunk, and that cut
     double first_weight = 0.0;  ///< W of its first chunk, where it may wait
@@ -153,7 +163,8 @@ class ScheduledCost {
   Fit fit_by_slices(int stage, const BesideState& beside, int zero_stage) const;
   BesideState beside_state(int stage, bool again) const;
   double least_bytes(int stage, const StageKind::Holder& holder, int layer) const;
-  double most_measured(int stage, const StageKind::Holder& holder, const StageKind::Holder& measure) const;
+  double most_measured(int stage, const StageKind::Holder& holder,
+                       const StageKind::Holder& measure) const;
   bool may_compute_again() const;
   int strongest_zero() const;
   const std::vector<double>& stored_sums(int stage, bool again) const;
@@ -185,9 +196,9 @@ class ScheduledCost {
   std::vector<ReplacedStage> replaced_stages_;
 };
 
-/// The division with about the least cost: from `start`, or where that is empty from even work, by steps for as long as
-/// one of them helps. A step takes a layer off the slowest stage over one or several cuts, or moves any single cut, of
-/// few chunks several that follow one another too.
+/// The division with about the least cost: from `start`, or where that is empty from even work, by
+/// steps for as long as one of them helps. A step takes a layer off the slowest stage over one or
+/// several cuts, or moves any single cut, of few chunks several that follow one another too.
 std::vector<Interval> divided_layers(ScheduledCost& cost, std::vector<Interval> start = {});
 
 }  // namespace pptrain

@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// When the sums of each stage begin at the earliest: behind all its F, and B of its last chunk, which is the first
-/// that has done all; and when the last micro-batch has come back to that chunk.
+/// When the sums of each stage begin at the earliest: behind all its F, and B of its last chunk,
+/// which is the first that has done all; and when the last micro-batch has come back to that chunk.
 std::vector<double> ScheduledCost::sums_begin() const {
   const int stages = static_cast<int>(held_.size());
   std::vector<double> begins(held_.size());
@@ -23,15 +23,16 @@ std::vector<double> ScheduledCost::sums_begin() const {
     const ChunkPass& pass = passes_[static_cast<std::size_t>(c)];
     const Held& last = parts_[static_cast<std::size_t>(c)];
     const double head = heads[static_cast<std::size_t>(c)];
-    back = std::max(head + micro_batches_ * (pass.forward + pass.backward), back + pass.cut + pass.backward);
+    back = std::max(head + micro_batches_ * (pass.forward + pass.backward),
+                    back + pass.cut + pass.backward);
     const double work = held_[s].forward + last.work[terms_[s].again] - last.forward;
     begins[s] = std::max(back, heads[s] + micro_batches_ * work);
   }
   return begins;
 }
 
-/// All sums of gradients, over the uplink that takes longest for them: each begins when its stage has gradients, those
-/// of ZeRO stages 2 and 3 with every micro-batch.
+/// All sums of gradients, over the uplink that takes longest for them: each begins when its stage
+/// has gradients, those of ZeRO stages 2 and 3 with every micro-batch.
 double ScheduledCost::summing_seconds() const {
   if (costs_.summing_uplinks().empty()) return 0.0;
   const std::vector<double> begins = sums_begin();
@@ -74,7 +75,8 @@ double ScheduledCost::uplink_seconds(const std::vector<Interval>& chunks) const 
   return busiest;
 }
 
-ScheduledCost::ChunkPass ScheduledCost::pass_of(int chunk, const std::vector<Interval>& chunks) const {
+ScheduledCost::ChunkPass ScheduledCost::pass_of(int chunk,
+                                                const std::vector<Interval>& chunks) const {
   const int stage = stage_of(chunk);
   const StageKind& kind = costs_.kind(stage);
   const Interval& layers = chunks[static_cast<std::size_t>(chunk)];
@@ -82,7 +84,8 @@ ScheduledCost::ChunkPass ScheduledCost::pass_of(int chunk, const std::vector<Int
   const PassSeconds pass = times.of(static_cast<int>(layers.begin), static_cast<int>(layers.end));
   const double weight = split_ ? (*kind.weight)[layers.end] - (*kind.weight)[layers.begin] : 0.0;
   const bool crosses = chunk + 1 < num_chunks() && stage_of(chunk + 1) > stage;
-  return {pass.forward, pass.backward - weight, crosses ? costs_.cut_seconds(stage, layers.end) : 0.0};
+  return {pass.forward, pass.backward - weight,
+          crosses ? costs_.cut_seconds(stage, layers.end) : 0.0};
 }
 
 /// One micro-batch through all chunks and back.

@@ -15,11 +15,13 @@ double ScheduledCost::state_bytes(int stage, int zero_stage) const {
 /// Bytes of a replica beside its state: activations and the workspace.
 ScheduledCost::BesideState ScheduledCost::beside_state(int stage, bool again) const {
   const auto s = static_cast<std::size_t>(stage);
-  return {costs_.instance().profile.workspace_bytes, held_[s].moment[again] + in_flight_[s] * held_[s].stored[again]};
+  return {costs_.instance().profile.workspace_bytes,
+          held_[s].moment[again] + in_flight_[s] * held_[s].stored[again]};
 }
 
 ScheduledCost::Fit ScheduledCost::fit(int stage, bool again, int zero_stage) const {
-  const double state = state_bytes(stage, zero_stage) * held_[static_cast<std::size_t>(stage)].parameters;
+  const double state =
+      state_bytes(stage, zero_stage) * held_[static_cast<std::size_t>(stage)].parameters;
   const BesideState beside = beside_state(stage, again);
   double worst = 0.0;
   for (const StageKind::Holder& holder : costs_.kind(stage).holders) {
@@ -35,9 +37,10 @@ bool ScheduledCost::may_have_slices(int stage, int zero_stage) const {
   return modes_.unlike_slices && zero_stage > 0 && costs_.kind(stage).has_unlike_slices();
 }
 
-/// The overrun of a stage that does not fit even so is what its devices lack together, as a part of their memory, or
-/// what one of them lacks without any slice.
-ScheduledCost::Fit ScheduledCost::fit_by_slices(int stage, const BesideState& beside, int zero_stage) const {
+/// The overrun of a stage that does not fit even so is what its devices lack together, as a part of
+/// their memory, or what one of them lacks without any slice.
+ScheduledCost::Fit ScheduledCost::fit_by_slices(int stage, const BesideState& beside,
+                                                int zero_stage) const {
   const StageKind& kind = costs_.kind(stage);
   const State& state = state_[static_cast<std::size_t>(zero_stage)];
   const double parameters = held_[static_cast<std::size_t>(stage)].parameters;
@@ -63,7 +66,8 @@ std::vector<Interval> ScheduledCost::slices_of(int stage) const {
   const StageKind& kind = costs_.kind(stage);
   fit_by_slices(stage, beside_state(stage, terms.again), terms.zero_stage);
   std::vector<double> rooms;
-  for (const int holder : kind.holder_of) rooms.push_back(rooms_[static_cast<std::size_t>(holder)].part);
+  for (const int holder : kind.holder_of)
+    rooms.push_back(rooms_[static_cast<std::size_t>(holder)].part);
   return slices_by_room(rooms);
 }
 
@@ -71,12 +75,13 @@ std::vector<Interval> ScheduledCost::slices_of(int stage) const {
 double ScheduledCost::least_bytes(int stage, const StageKind::Holder& holder, int layer) const {
   const std::vector<double>& stored = stored_sums(stage, may_compute_again());
   const auto l = static_cast<std::size_t>(layer);
-  return state_bytes(stage, strongest_zero()) * costs_.sums().parameters(layer, layer + 1) / costs_.kind(stage).tensor +
+  return state_bytes(stage, strongest_zero()) * costs_.sums().parameters(layer, layer + 1) /
+             costs_.kind(stage).tensor +
          holder.samples * in_flight_[static_cast<std::size_t>(stage)] * (stored[l + 1] - stored[l]);
 }
 
-/// Bytes of the layers of which a device of a stage takes most, measured by what these take on `measure` of the first
-/// stage.
+/// Bytes of the layers of which a device of a stage takes most, measured by what these take on
+/// `measure` of the first stage.
 double ScheduledCost::most_measured(int stage, const StageKind::Holder& holder,
                                     const StageKind::Holder& measure) const {
   const std::vector<double>& moments = costs_.kind(stage).held->moment[may_compute_again()];
@@ -91,18 +96,21 @@ double ScheduledCost::most_measured(int stage, const StageKind::Holder& holder,
   return std::max(0.0, room * most);
 }
 
-/// Every stage is filled with the layers of which its device takes most, measured by what layers take on the first
-/// stage (the bound of a fractional knapsack), or of which its devices take most together where slices of the state
-/// need not be equal. Where all stages together take less than the model, no division fits.
+/// Every stage is filled with the layers of which its device takes most, measured by what layers
+/// take on the first stage (the bound of a fractional knapsack), or of which its devices take most
+/// together where slices of the state need not be equal. Where all stages together take less than
+/// the model, no division fits.
 bool ScheduledCost::may_fit() const {
   const StageKind::Holder& measure = costs_.kind(0).holders.front();
   double model = 0.0;
-  for (const auto& [layer, count] : costs_.tables().unlike_layers()) model += count * least_bytes(0, measure, layer);
+  for (const auto& [layer, count] : costs_.tables().unlike_layers())
+    model += count * least_bytes(0, measure, layer);
   for (int s = 0; s < static_cast<int>(in_flight_.size()) && model > 0.0; ++s) {
     const StageKind& kind = costs_.kind(s);
     const bool together = may_have_slices(s, strongest_zero());
     double least = infinity;  // over the devices of the stage
-    for (const StageKind::Holder& holder : together ? std::vector{kind.mean_holder()} : kind.holders)
+    for (const StageKind::Holder& holder :
+         together ? std::vector{kind.mean_holder()} : kind.holders)
       least = std::min(least, most_measured(s, holder, measure));
     model -= least;
   }

@@ -29,7 +29,8 @@ std::vector<StageRun> run_grids(const SearchSpace& space, int num_devices) {
   fixed.pipeline = std::nullopt;
   std::vector<StageRun> runs;
   for (const Grid& grid : grids_of(num_devices, fixed)) {
-    if (grid.data <= space.instance.global_batch_size) runs.push_back({grid.pipeline, grid.data, grid.tensor});
+    if (grid.data <= space.instance.global_batch_size)
+      runs.push_back({grid.pipeline, grid.data, grid.tensor});
   }
   return runs;
 }
@@ -57,18 +58,21 @@ bool same_degree(const Shape& shape, const StageRun& next) {
 }
 bool alike(const Shape& shape, const StageRun& next) {
   constexpr int most_ratio = 4;
-  return shape.empty() || (shape.front().tensor == next.tensor && shape.back().data <= most_ratio * next.data &&
-                           next.data <= most_ratio * shape.back().data);
+  return shape.empty() ||
+         (shape.front().tensor == next.tensor && shape.back().data <= most_ratio * next.data &&
+          next.data <= most_ratio * shape.back().data);
 }
 
 /// Every choice of a shape for each run that is wanted beside those before.
-std::vector<Shape> choices(const std::vector<std::vector<Shape>>& runs, int most_stages, Wanted wanted) {
+std::vector<Shape> choices(const std::vector<std::vector<Shape>>& runs, int most_stages,
+                           Wanted wanted) {
   std::vector<Shape> shapes = {{}};
   for (const std::vector<Shape>& run : runs) {
     std::vector<Shape> longer;
     for (const Shape& shape : shapes) {
       for (const Shape& next : run) {
-        if (num_stages(shape) + num_stages(next) > most_stages || !wanted(shape, next.front())) continue;
+        if (num_stages(shape) + num_stages(next) > most_stages || !wanted(shape, next.front()))
+          continue;
         longer.push_back(shape);
         longer.back().insert(longer.back().end(), next.begin(), next.end());
       }
@@ -96,7 +100,8 @@ std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site) {
   const int layers = space.instance.profile.num_layers();
   std::vector<Shape> shapes;
   for (const StageRun& run : run_grids(space, static_cast<int>(site.devices.size()))) {
-    if (run.stages <= layers && allows(space.restrictions.pipeline, run.stages)) shapes.push_back({run});
+    if (run.stages <= layers && allows(space.restrictions.pipeline, run.stages))
+      shapes.push_back({run});
   }
   if (space.restrictions.uniform) return shapes;
   const std::vector<int> runs = runs_of(space.instance.cluster, site);
@@ -123,7 +128,8 @@ std::vector<Mesh> meshes_of(const Site& site, const Shape& shape) {
   for (const StageRun& run : shape) {
     for (int s = 0; s < run.stages; ++s) {
       Mesh& mesh = meshes.emplace_back();
-      for (int j = 0; j < run.data; ++j, next += run.tensor) mesh.emplace_back(next, next + run.tensor);
+      for (int j = 0; j < run.data; ++j, next += run.tensor)
+        mesh.emplace_back(next, next + run.tensor);
     }
   }
   return meshes;

@@ -16,15 +16,16 @@ struct StageRun {
   int devices() const { return stages * data * tensor; }  ///< devices of all its stages
 };
 
-/// A shape says which devices of a site form which stages: its runs take them in order. One run is a uniform grid.
+/// A shape says which devices of a site form which stages: its runs take them in order. One run is
+/// a uniform grid.
 using Shape = std::vector<StageRun>;
 
 int num_stages(const Shape& shape);
 
-/// The shapes of a site that the restrictions allow and the model has layers and samples for: every uniform grid, and
-/// where the site has nodes of several groups, every choice of a grid for each of them (of up to eight devices two
-/// grids, one behind the other). Of more than `most_shapes` such choices those with one degree for all, then those
-/// whose replicas differ by four times at most.
+/// The shapes of a site that the restrictions allow and the model has layers and samples for: every
+/// uniform grid, and where the site has nodes of several groups, every choice of a grid for each of
+/// them (of up to eight devices two grids, one behind the other). Of more than `most_shapes` such
+/// choices those with one degree for all, then those whose replicas differ by four times at most.
 std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site);
 constexpr std::size_t most_shapes = 4096;
 

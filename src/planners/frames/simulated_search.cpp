@@ -32,7 +32,8 @@ class SimulatedSearch {
   Outcome run(Outcome outcome) {
     if (outcome.plan && !obeys_rules(space_, *outcome.plan)) outcome.plan.reset();
     std::vector<Plan> candidates = candidates_of(outcome);
-    if (space_.restrictions.expert) return run_with_sent_rows(std::move(outcome), std::move(candidates));
+    if (space_.restrictions.expert)
+      return run_with_sent_rows(std::move(outcome), std::move(candidates));
     if (!candidates.empty()) {
       consider(candidates);
       if (replace_refused(outcome)) consider(candidates = candidates_of(outcome));
@@ -53,10 +54,13 @@ class SimulatedSearch {
     num_varied_ = frames.num_varied;
     complete_ = complete_ && frames.complete;
     const Restrictions& fixed = space_.restrictions;
-    const bool free = !fixed.recompute || !fixed.zero_stage;  // then what the papers' planners advise was tried
-    if (!best_ && frames.plans.empty()) outcome.complete = frames.complete;  // then nothing fits, whoever was not done
+    const bool free = !fixed.recompute || !fixed.zero_stage;  // then what the papers' planners
+                                                              // advise was tried
+    if (!best_ && frames.plans.empty())
+      outcome.complete = frames.complete;  // then nothing fits, whoever was not done
     outcome.no_frame = !best_ && frames.complete && frames.plans.empty() && frames.why_not.empty();
-    if (!best_ && free && !frames.why_not.empty()) outcome.why_not = frames.why_not + offload_remedy(space_);
+    if (!best_ && free && !frames.why_not.empty())
+      outcome.why_not = frames.why_not + offload_remedy(space_);
     for (FoundFrames::Found& found : frames.plans) {
       offer(found.plan, found.seconds);
       leaders_.push_back({std::move(found.plan), found.seconds});
@@ -66,7 +70,8 @@ class SimulatedSearch {
   static constexpr double most_candidates_work = 2e6;
   static constexpr std::size_t num_grids = 4;  // simulated beside the planners' plans
 
-  /// Plans that are improved, the fastest of different shapes: each one for itself, so their number costs time alone.
+  /// Plans that are improved, the fastest of different shapes: each one for itself, so their number
+  /// costs time alone.
   std::size_t num_leaders() const { return (is_small(space_.instance) ? 40 : 20) + num_varied_; }
 
   /// Simulated tasks for improving a leader.
@@ -88,7 +93,8 @@ class SimulatedSearch {
     consider(candidates);
     if (!best_) {
       outcome.plan.reset();
-      outcome.why_not = fmt::format("none with experts that {} replicas divide fits", *space_.restrictions.expert);
+      outcome.why_not = fmt::format("none with experts that {} replicas divide fits",
+                                    *space_.restrictions.expert);
       return outcome;
     }
     return improved(std::move(outcome), candidates);
@@ -96,11 +102,14 @@ class SimulatedSearch {
 
   [[noreturn]] void refuse_expert() const {
     const Restrictions& fixed = space_.restrictions;
-    throw_bad_input({fixed.place_of("expert", ""),
-                     fmt::format("expert = {} on {} devices", *fixed.expert, space_.instance.cluster.num_devices()),
-                     fmt::format("no plan is known whose experts {} replicas divide", *fixed.expert),
-                     "use a number that divides the replicas of each stage, which have a device each (tensor = 1), or "
-                     "\"auto\""});
+    throw_bad_input(
+        {fixed.place_of("expert", ""),
+         fmt::format("expert = {} on {} devices", *fixed.expert,
+                     space_.instance.cluster.num_devices()),
+         fmt::format("no plan is known whose experts {} replicas divide", *fixed.expert),
+         "use a number that divides the replicas of each stage, which have a device each (tensor = "
+         "1), or "
+         "\"auto\""});
   }
 
   /// Improves each of the leaders for itself, and takes the best.
@@ -111,7 +120,8 @@ class SimulatedSearch {
     sort_leaders(leaders_);
     drop_leaders_alike(leaders_, space_.instance.cluster);
     if (leaders_.size() > num_leaders()) leaders_.resize(num_leaders());
-    add_schedules_beside(improve_leaders(LocalSearch::Kind::all, leader_work(), OrderEffort::brief));
+    add_schedules_beside(
+        improve_leaders(LocalSearch::Kind::all, leader_work(), OrderEffort::brief));
     race_.forget();  // plans of thousands of devices fill hundreds of megabytes
     climb();
     for (Beside& beside : outcome.beside) {
@@ -124,9 +134,12 @@ class SimulatedSearch {
     return outcome;
   }
 
-  /// Improves the leaders, of which few get all of the work, and takes the best. Returns the search of each.
-  std::vector<LocalSearch> improve_leaders(LocalSearch::Kind kind, double work, OrderEffort effort) {
-    const std::size_t most_at_last = kind == LocalSearch::Kind::all ? 10 + (num_varied_ + 1) / 2 : 1;
+  /// Improves the leaders, of which few get all of the work, and takes the best. Returns the search
+  /// of each.
+  std::vector<LocalSearch> improve_leaders(LocalSearch::Kind kind, double work,
+                                           OrderEffort effort) {
+    const std::size_t most_at_last =
+        kind == LocalSearch::Kind::all ? 10 + (num_varied_ + 1) / 2 : 1;
     std::vector<LocalSearch> searches = race_.run(leaders_, most_at_last, kind, work, effort);
     for (std::size_t i = 0; i < leaders_.size(); ++i) {
       num_examined_ += searches[i].num_simulated();
@@ -136,8 +149,8 @@ class SimulatedSearch {
     return searches;
   }
 
-  /// Moves cuts of the best plans and then looks at other schedules, again and with less work where another one is
-  /// better.
+  /// Moves cuts of the best plans and then looks at other schedules, again and with less work where
+  /// another one is better.
   void climb() {
     constexpr int most_rounds = 3;
     double work = climb_work(*best_);
@@ -147,13 +160,15 @@ class SimulatedSearch {
       if (same_plan(before, *best_)) return;
       leaders_ = {{*best_, seconds_}};
       const ScheduleChoice schedule = best_->schedule;
-      add_schedules_beside(improve_leaders(LocalSearch::Kind::schedules, leader_work(), OrderEffort::full));
+      add_schedules_beside(
+          improve_leaders(LocalSearch::Kind::schedules, leader_work(), OrderEffort::full));
       if (best_->schedule == schedule) return;
     }
   }
 
-  /// Compares the best leaders by the orders in which a job runs them, since so far orders were searched briefly, and
-  /// moves their cuts for as long as that helps and there is work, since that of a leader may have ended before.
+  /// Compares the best leaders by the orders in which a job runs them, since so far orders were
+  /// searched briefly, and moves their cuts for as long as that helps and there is work, since that
+  /// of a leader may have ended before.
   void climb_cuts(double work) {
     constexpr std::size_t most_compared = 16;
     constexpr std::size_t most_climbed = 2;
@@ -169,12 +184,13 @@ class SimulatedSearch {
     improve_leaders(LocalSearch::Kind::cuts, work, OrderEffort::full);
   }
 
-  /// Sets the seconds of leaders to those of the orders in which a job runs them, infinite where these do not fit, and
-  /// leaves leaders alone that are too large to simulate.
+  /// Sets the seconds of leaders to those of the orders in which a job runs them, infinite where
+  /// these do not fit, and leaves leaders alone that are too large to simulate.
   void judge_leaders() {
     std::vector<Plan> plans;
     for (const TriedPlan& leader : leaders_) plans.push_back(leader.plan);
-    FrameTrials trials(simulator_.instance(), threads_of(space_.restrictions), OrderEffort::full, simulator_.orders());
+    FrameTrials trials(simulator_.instance(), threads_of(space_.restrictions), OrderEffort::full,
+                       simulator_.orders());
     const std::vector<TriedPlan> results = trials.simulated(plans, infinity);
     for (std::size_t i = 0; i < results.size(); ++i) {
       const bool fits = results[i].why_not.empty();
@@ -183,7 +199,8 @@ class SimulatedSearch {
     }
   }
 
-  /// Simulated tasks for moving cuts of a plan: many times what a leader has, or some steps of a plan on many devices.
+  /// Simulated tasks for moving cuts of a plan: many times what a leader has, or some steps of a
+  /// plan on many devices.
   double climb_work(const Plan& plan) const {
     const double usual = is_small(space_.instance) ? 7.5e6 : 2.25e6;
     constexpr double steps = 300.0;
@@ -196,7 +213,8 @@ class SimulatedSearch {
   bool replace_refused(Outcome& outcome) {
     bool any = false;
     for (Beside& beside : outcome.beside) {
-      if (space_.check != nullptr || !beside.plan || !known(*beside.plan) || fits(*beside.plan)) continue;
+      if (space_.check != nullptr || !beside.plan || !known(*beside.plan) || fits(*beside.plan))
+        continue;
       SearchSpace share = space_;
       share.stop = space_.stop.within(space_.stop.seconds_left() / 2.0);
       const Planner& planner = published_planner(beside.planner);
@@ -223,19 +241,24 @@ class SimulatedSearch {
     add(outcome.plan);
     for (const Beside& beside : outcome.beside) add(beside.plan);
     for (const Plan& plan : outcome.seeds) add(plan);
-    for (std::size_t g = 0; g < std::min(num_grids, outcome.grids.size()); ++g) add(outcome.grids[g].plan);
-    std::stable_sort(plans.begin(), plans.end(),
-                     [](const Plan& a, const Plan& b) { return predicted_seconds(a) < predicted_seconds(b); });
+    for (std::size_t g = 0; g < std::min(num_grids, outcome.grids.size()); ++g)
+      add(outcome.grids[g].plan);
+    std::stable_sort(plans.begin(), plans.end(), [](const Plan& a, const Plan& b) {
+      return predicted_seconds(a) < predicted_seconds(b);
+    });
     return plans;
   }
 
-  static double predicted_seconds(const Plan& plan) { return plan.predicted ? plan.predicted->iteration_seconds : 0.0; }
+  static double predicted_seconds(const Plan& plan) {
+    return plan.predicted ? plan.predicted->iteration_seconds : 0.0;
+  }
 
   /// Adds a plan that fits and is not there yet.
   void add_leader(const Plan& plan) {
     const auto same = [&plan](const TriedPlan& leader) { return same_plan(leader.plan, plan); };
     if (!fits(plan) || std::any_of(leaders_.begin(), leaders_.end(), same)) return;
-    leaders_.push_back({plan, known(plan) ? simulator_.of(plan).iteration_seconds : predicted_seconds(plan)});
+    leaders_.push_back(
+        {plan, known(plan) ? simulator_.of(plan).iteration_seconds : predicted_seconds(plan)});
   }
 
   /// What was tried in place of the schedule of the best plan.
@@ -249,9 +272,10 @@ class SimulatedSearch {
 
   bool known(const Plan& plan) const { return simulator_.is_known(plan); }
 
-  /// Simulates the candidates, at least one. Those that are too large count by their larger form; those that come too
-  /// late, or beyond the work that candidates may cost together, only where no other was simulated. Those that do not
-  /// fit in the simulator, which also counts what is held for a moment, are left out.
+  /// Simulates the candidates, at least one. Those that are too large count by their larger form;
+  /// those that come too late, or beyond the work that candidates may cost together, only where no
+  /// other was simulated. Those that do not fit in the simulator, which also counts what is held
+  /// for a moment, are left out.
   void consider(std::vector<Plan>& candidates) {
     double work = 0.0;
     bool any_simulated = false;
@@ -264,8 +288,9 @@ class SimulatedSearch {
       if (fits(plan) && (!late || !any_simulated)) offer(plan, predicted_seconds(plan));
       any_simulated = any_simulated || known(plan);
     }
-    std::stable_sort(candidates.begin(), candidates.end(),
-                     [](const Plan& a, const Plan& b) { return predicted_seconds(a) < predicted_seconds(b); });
+    std::stable_sort(candidates.begin(), candidates.end(), [](const Plan& a, const Plan& b) {
+      return predicted_seconds(a) < predicted_seconds(b);
+    });
   }
 
   bool fits(const Plan& plan) { return !known(plan) || simulator_.of(plan).why_not.empty(); }

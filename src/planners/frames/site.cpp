@@ -49,7 +49,8 @@ std::vector<DeviceOrder> group_orders(const Cluster& cluster) {
   while (groups <= most_ordered_groups && std::next_permutation(turn.begin(), turn.end())) {
     DeviceOrder& order = orders.emplace_back();
     for (const int g : turn) {
-      order.name += (order.name.empty() ? "" : ", ") + cluster.groups[static_cast<std::size_t>(g)].kind;
+      order.name +=
+          (order.name.empty() ? "" : ", ") + cluster.groups[static_cast<std::size_t>(g)].kind;
       for (int d = 0; d < cluster.num_devices(); ++d) {
         if (cluster.group_of(DeviceId(d)) == g) order.devices.emplace_back(d);
       }
@@ -84,8 +85,9 @@ class Sites {
 
   /// All of them, the largest first.
   std::vector<Site> take() {
-    std::stable_sort(sites_.begin(), sites_.end(),
-                     [](const Site& a, const Site& b) { return a.devices.size() > b.devices.size(); });
+    std::stable_sort(sites_.begin(), sites_.end(), [](const Site& a, const Site& b) {
+      return a.devices.size() > b.devices.size();
+    });
     return std::move(sites_);
   }
 
@@ -96,20 +98,21 @@ class Sites {
   std::set<std::vector<DeviceId>> known_;
 };
 
-/// Numbers of devices of a group that are worth a search, the largest first: of a small cluster every one, else whole
-/// nodes, of many nodes powers of two.
+/// Numbers of devices of a group that are worth a search, the largest first: of a small cluster
+/// every one, else whole nodes, of many nodes powers of two.
 std::vector<int> counts_of(const NodeGroup& group, bool small) {
   constexpr int few_nodes = 4;
   std::vector<int> counts = {group.count * group.num_devices};
   for (int devices = counts.front() - 1; small && devices > 0; --devices) counts.push_back(devices);
   for (int nodes = group.count - 1; !small && nodes > 0; --nodes) {
-    if (nodes <= few_nodes || (nodes & (nodes - 1)) == 0) counts.push_back(nodes * group.num_devices);
+    if (nodes <= few_nodes || (nodes & (nodes - 1)) == 0)
+      counts.push_back(nodes * group.num_devices);
   }
   return counts;
 }
 
-/// How many devices of each group sites may have: every choice, or where these are many, fewer devices of one group at
-/// a time.
+/// How many devices of each group sites may have: every choice, or where these are many, fewer
+/// devices of one group at a time.
 std::vector<std::vector<int>> all_counts(const Cluster& cluster, bool small) {
   constexpr std::size_t most_chosen_groups = 2;
   std::vector<int> whole;
@@ -138,7 +141,8 @@ std::vector<Site> sites_of(const Instance& instance) {
   for (DeviceOrder& order : group_orders(cluster)) orders.push_back(std::move(order));
   const std::vector<std::vector<int>> counts = all_counts(cluster, is_small(instance));
   Sites sites(cluster);
-  for (const Subset& subset : groups <= most_subset_groups ? all_subsets(groups) : some_subsets(groups)) {
+  for (const Subset& subset :
+       groups <= most_subset_groups ? all_subsets(groups) : some_subsets(groups)) {
     for (const DeviceOrder& order : orders) {
       for (const std::vector<int>& most : counts) sites.add(order, subset, most);
     }

@@ -10,7 +10,8 @@ TriedStep try_step(PlanSimulator& simulator, const Step& step) {
   if (!tried.can) return tried;
   if (step.orders) {
     tried.in_order = simulator.in_orders(step.plan, *step.orders);
-    if (tried.in_order->iteration_seconds >= step.most_seconds || !tried.in_order->why_not.empty()) return tried;
+    if (tried.in_order->iteration_seconds >= step.most_seconds || !tried.in_order->why_not.empty())
+      return tried;
   }
   tried.own = simulator.against(step.plan, step.best);
   return tried;
@@ -76,7 +77,8 @@ void StepsAhead::serve(PlanSimulator& simulator) {
   }
 }
 
-void StepsAhead::run(const std::shared_ptr<Task>& task, PlanSimulator& simulator, std::unique_lock<std::mutex>& lock) {
+void StepsAhead::run(const std::shared_ptr<Task>& task, PlanSimulator& simulator,
+                     std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   TriedStep result;
   std::exception_ptr failure;

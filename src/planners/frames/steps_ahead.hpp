@@ -16,9 +16,11 @@ namespace pptrain {
 /// A step of a local search, which is to be simulated.
 struct Step {
   Plan plan;
-  /// The orders of the plan before it, in which it is simulated first; null: it is simulated in orders of its own.
+  /// The orders of the plan before it, in which it is simulated first; null: it is simulated in
+  /// orders of its own.
   std::shared_ptr<const std::vector<TaskOrder>> orders;
-  double most_seconds = 0.0;  ///< a step that takes as long in these orders, or longer, is not worth orders of its own
+  double most_seconds = 0.0;  ///< a step that takes as long in these orders, or longer, is not
+                              ///< worth orders of its own
   double best = 0.0;          ///< seconds of the plan before it
 };
 
@@ -32,8 +34,8 @@ struct TriedStep {
 /// Simulates the step: what comes out does not depend on what the simulator did before.
 TriedStep try_step(PlanSimulator& simulator, const Step& step);
 
-/// Steps that a local search will ask for if it takes none before, simulated by threads that have nothing else to do.
-/// A search looks at its steps one after another, and few of them help.
+/// Steps that a local search will ask for if it takes none before, simulated by threads that have
+/// nothing else to do. A search looks at its steps one after another, and few of them help.
 class StepsAhead {
  public:
   class Task;  ///< a step that was offered
@@ -49,14 +51,15 @@ class StepsAhead {
   std::shared_ptr<Task> offer(Step step);
   /// Takes back a step that is not asked for any more.
   void withdraw(const std::shared_ptr<Task>& task);
-  /// What a step comes to. Until it is known the calling thread simulates steps that wait, this one first. Throws what
-  /// simulating it threw.
+  /// What a step comes to. Until it is known the calling thread simulates steps that wait, this one
+  /// first. Throws what simulating it threw.
   TriedStep result_of(const std::shared_ptr<Task>& task, PlanSimulator& simulator);
   /// Simulates steps that are offered, until all threads have come here.
   void serve(PlanSimulator& simulator);
 
  private:
-  void run(const std::shared_ptr<Task>& task, PlanSimulator& simulator, std::unique_lock<std::mutex>& lock);
+  void run(const std::shared_ptr<Task>& task, PlanSimulator& simulator,
+           std::unique_lock<std::mutex>& lock);
 
   std::mutex mutex_;
   std::condition_variable changed_;

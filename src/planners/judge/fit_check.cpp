@@ -5,7 +5,9 @@
 namespace pptrain {
 
 FitCheck::FitCheck(const Instance& instance, PlanSimulator& simulator)
-    : instance_(instance), simulator_(simulator), unforeseen_(instance.cluster.device_kinds.size(), 0.0) {}
+    : instance_(instance),
+      simulator_(simulator),
+      unforeseen_(instance.cluster.device_kinds.size(), 0.0) {}
 
 bool FitCheck::accepts(const Plan& plan) {
   if (!simulator_.can(plan)) return true;

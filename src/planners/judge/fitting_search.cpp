@@ -17,7 +17,8 @@ bool has_room(const Instance& instance, const Plan& plan) {
 
 /// What the planner of the plan minimises.
 double minimised_seconds(const Plan& plan) {
-  return plan.planner == auto_planner ? plan.predicted->iteration_seconds : plan.predicted->estimate_seconds;
+  return plan.planner == auto_planner ? plan.predicted->iteration_seconds
+                                      : plan.predicted->estimate_seconds;
 }
 
 /// The searches after one whose plan was refused.
@@ -30,14 +31,17 @@ class GoingOn {
     check_.accepts(*refused.plan);
     count(refused);
     search_again(space_.instance);
-    // A programme over stages has one plan for each micro-batch size; with less memory it has another one.
+    // A programme over stages has one plan for each micro-batch size; with less memory it has
+    // another one.
     constexpr int least_rounds = 2;
     constexpr int most_rounds = 6;
     constexpr double step = 0.5;
     constexpr double near_enough = 1.01;  // no plan that fits is much better than the refused one
     for (int round = 1; round <= most_rounds && !space_.stop.requested(); ++round) {
       if (round > least_rounds && (result_.plan || !any_refused_)) break;
-      if (result_.plan && minimised_seconds(*result_.plan) <= near_enough * minimised_seconds(*refused.plan)) break;
+      if (result_.plan &&
+          minimised_seconds(*result_.plan) <= near_enough * minimised_seconds(*refused.plan))
+        break;
       const Cluster smaller = with_less_memory(step * round);
       const Instance& whole = space_.instance;
       search_again({whole.profile, smaller, whole.global_batch_size, whole.ties});
@@ -57,13 +61,15 @@ class GoingOn {
   /// Keeps the plan that the search finds where it is better.
   void search_again(const Instance& instance) {
     const int before = check_.num_refused();
-    Outcome outcome = search_({instance, space_.restrictions, space_.schedule, space_.stop, &check_});
+    Outcome outcome =
+        search_({instance, space_.restrictions, space_.schedule, space_.stop, &check_});
     any_refused_ = check_.num_refused() > before;
     count(outcome);
     if (outcome.plan) predict_by_simulation(simulator_, *outcome.plan);
     if (outcome.plan && !has_room(space_.instance, *outcome.plan)) outcome.plan.reset();
     const bool better = outcome.plan && (!result_.plan || minimised_seconds(*outcome.plan) <
-                                                              minimised_seconds(*result_.plan) * (1.0 - tie_tolerance));
+                                                              minimised_seconds(*result_.plan) *
+                                                                  (1.0 - tie_tolerance));
     if (better) result_.plan = std::move(outcome.plan);
     if (better || result_.beside.empty()) result_.beside = std::move(outcome.beside);
     if (result_.grids.empty()) result_.grids = std::move(outcome.grids);
@@ -80,12 +86,15 @@ class GoingOn {
   }
 
   std::string why_nothing_fits(const std::string& planner) {
-    const FitsUnder fits = [this](const Restrictions& restrictions) { return fits_under(restrictions); };
+    const FitsUnder fits = [this](const Restrictions& restrictions) {
+      return fits_under(restrictions);
+    };
     const std::string text = check_.nearest() + remedy(space_.restrictions, fits, space_.stop);
     return planner == auto_planner ? text + offload_remedy(space_) : text;
   }
 
-  /// Whether some grid fits in the simulator with its smallest micro-batch and the layers divided by their memory.
+  /// Whether some grid fits in the simulator with its smallest micro-batch and the layers divided
+  /// by their memory.
   bool fits_under(const Restrictions& restrictions) {
     const SearchSpace changed = {space_.instance, restrictions, space_.schedule, space_.stop};
     GridProblems problems(changed);
@@ -121,7 +130,8 @@ class GoingOn {
 
 }  // namespace
 
-Outcome only_fitting(const SearchSpace& space, PlanSimulator& simulator, const Search& search, Outcome outcome) {
+Outcome only_fitting(const SearchSpace& space, PlanSimulator& simulator, const Search& search,
+                     Outcome outcome) {
   if (!outcome.plan) return outcome;
   predict_by_simulation(simulator, *outcome.plan);
   if (has_room(space.instance, *outcome.plan)) return outcome;

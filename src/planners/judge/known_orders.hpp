@@ -12,8 +12,8 @@
 
 namespace pptrain {
 
-/// Orders of tasks that were searched, for whoever needs the same again: plans with the same times and memory, and
-/// simulators of several threads. What is kept fills some 50 MB at most.
+/// Orders of tasks that were searched, for whoever needs the same again: plans with the same times
+/// and memory, and simulators of several threads. What is kept fills some 50 MB at most.
 class KnownOrders {
  public:
   /// Schedule, V, unit, stages, micro-batches and what else their order depends on.

@@ -26,7 +26,8 @@ void append(Key& key, const std::map<std::string, std::vector<Interval>>& shards
 }
 
 void append(Key& key, const Block& block) {
-  key.insert(key.end(), {block.layers.begin, block.layers.end, block.replicas, block.tensor_parallel});
+  key.insert(key.end(),
+             {block.layers.begin, block.layers.end, block.replicas, block.tensor_parallel});
   key.push_back(static_cast<std::int64_t>(block.pattern));
   append(key, block.samples);
   append(key, block.shards);
@@ -49,8 +50,8 @@ void append_modes(Key& key, const Stage& stage) {
   append(key, stage.shards);
   append(key, stage.zero_groups);
   append(key, stage.zero_slices);
-  key.insert(key.end(), {static_cast<std::int64_t>(stage.recompute), stage.zero_stage, stage.offload,
-                         stage.offload_activations, std::ssize(stage.blocks)});
+  key.insert(key.end(), {static_cast<std::int64_t>(stage.recompute), stage.zero_stage,
+                         stage.offload, stage.offload_activations, std::ssize(stage.blocks)});
   for (const Block& block : stage.blocks) append(key, block);
 }
 
@@ -59,7 +60,8 @@ void append_modes(Key& key, const Stage& stage) {
 std::size_t NumbersHash::operator()(const std::vector<std::int64_t>& numbers) const noexcept {
   std::size_t hash = numbers.size();
   for (const std::int64_t number : numbers) {
-    hash = (hash ^ static_cast<std::size_t>(number)) * 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio
+    hash = (hash ^ static_cast<std::size_t>(number)) * 0x9e3779b97f4a7c15ULL;  // 2^64 / golden
+                                                                               // ratio
     hash ^= hash >> 29;
   }
   return hash;
@@ -67,8 +69,8 @@ std::size_t NumbersHash::operator()(const std::vector<std::int64_t>& numbers) co
 
 template <class NumberOf>
 KnownPlans::Key KnownPlans::key_of(const Plan& plan, const NumberOf& number_of) {
-  Key key = {plan.global_batch_size, plan.micro_batch_size, plan.schedule.virtual_stages, plan.schedule.unit,
-             plan.num_stages()};
+  Key key = {plan.global_batch_size, plan.micro_batch_size, plan.schedule.virtual_stages,
+             plan.schedule.unit, plan.num_stages()};
   append(key, plan.schedule.name);
   for (const Stage& stage : plan.stages) {
     key.push_back(number_of(placement_of(stage)));
@@ -83,7 +85,8 @@ std::optional<std::size_t> KnownPlans::find(const Plan& plan) const {
     return known == placements_.end() ? -1 : known->second;
   });
   const auto known = plans_.find(key);
-  return known == plans_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(known->second));
+  return known == plans_.end() ? std::nullopt
+                               : std::optional(static_cast<std::size_t>(known->second));
 }
 
 std::size_t KnownPlans::add(const Plan& plan) {

@@ -14,8 +14,8 @@ struct NumbersHash {
   std::size_t operator()(const std::vector<std::int64_t>& numbers) const noexcept;
 };
 
-/// Numbers plans that are different (`same_plan`) by the order in which they come. Of thousands of plans the devices
-/// and samples of stages, which few of them differ in, are kept once.
+/// Numbers plans that are different (`same_plan`) by the order in which they come. Of thousands of
+/// plans the devices and samples of stages, which few of them differ in, are kept once.
 class KnownPlans {
  public:
   /// The plan's number; nothing when it was not added.

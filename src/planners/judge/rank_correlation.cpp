@@ -16,12 +16,14 @@ namespace {
 std::vector<double> ranks_of(const std::vector<double>& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> ranks(values.size());
   for (std::size_t begin = 0; begin < order.size();) {
     std::size_t end = begin + 1;
     while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (std::size_t i = begin; i < end; ++i) ranks[order[i]] = 0.5 * static_cast<double>(begin + end + 1);
+    for (std::size_t i = begin; i < end; ++i)
+      ranks[order[i]] = 0.5 * static_cast<double>(begin + end + 1);
     begin = end;
   }
   return ranks;
@@ -47,14 +49,16 @@ class Sample {
     RankCorrelations result;
     result.num_plans = static_cast<int>(plans_.size());
     for (const auto& [form, seconds] : forms_) {
-      if (const auto coefficient = rank_correlation(seconds, simulated_)) result.forms[form] = *coefficient;
+      if (const auto coefficient = rank_correlation(seconds, simulated_))
+        result.forms[form] = *coefficient;
     }
     return result;
   }
 
  private:
   bool known(const Plan& plan) const {
-    return std::any_of(plans_.begin(), plans_.end(), [&](const Plan& other) { return same_plan(plan, other); });
+    return std::any_of(plans_.begin(), plans_.end(),
+                       [&](const Plan& other) { return same_plan(plan, other); });
   }
 
   const Instance& instance_;

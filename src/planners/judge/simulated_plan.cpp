@@ -9,10 +9,11 @@
 namespace pptrain {
 namespace {
 
-constexpr double work_per_scheduled = 0.03;  // tasks simulated in the time in which orders have one more task
+constexpr double work_per_scheduled = 0.03;  // tasks simulated in the time in which orders have one
+                                             // more task
 
-/// What more effort leaves of the time that orders take, at least: beside sketches in nine cases of ten, beside brief
-/// searches in the mean (tests/schedule/zero_bubble_test.cpp).
+/// What more effort leaves of the time that orders take, at least: beside sketches in nine cases of
+/// ten, beside brief searches in the mean (tests/schedule/zero_bubble_test.cpp).
 double least_of(OrderEffort effort) {
   if (effort == OrderEffort::sketch) return 0.95;
   return effort == OrderEffort::brief ? 0.995 : 1.0;
@@ -20,7 +21,8 @@ double least_of(OrderEffort effort) {
 
 bool fits(const SimulatedPlan& result) { return result.why_not.empty(); }
 
-/// Whether a plan that comes to this by orders of some effort hardly takes less than `best` seconds by more.
+/// Whether a plan that comes to this by orders of some effort hardly takes less than `best` seconds
+/// by more.
 bool is_hopeless(const SimulatedPlan& result, OrderEffort effort, double best) {
   return best < infinity && (!fits(result) || least_of(effort) * result.iteration_seconds >= best);
 }
@@ -56,7 +58,8 @@ const SimulatedPlan* PlanSimulator::known(const Plan& plan) const {
 
 TrainingSimulation& PlanSimulator::prepared(const Plan& plan) {
   if (!prepared_ || !same_plan(plan, prepared_->plan())) {
-    prepared_.emplace(instance_, plan, CompileOptions{instance_.ties, cheapest_forms(instance_, plan)});
+    prepared_.emplace(instance_, plan,
+                      CompileOptions{instance_.ties, cheapest_forms(instance_, plan)});
     options_.reset();
   }
   return *prepared_;
@@ -69,22 +72,27 @@ const OrderOptions& PlanSimulator::options_of(const Plan& plan) {
 }
 
 double PlanSimulator::tasks(const Plan& plan) {
-  return static_cast<double>(prepared(plan).tasks_per_micro_batch()) * static_cast<double>(plan.micro_batches);
+  return static_cast<double>(prepared(plan).tasks_per_micro_batch()) *
+         static_cast<double>(plan.micro_batches);
 }
 
 double PlanSimulator::setup_cost(const Plan& plan) { return setup_cost(plan, plan.num_devices()); }
 
 double PlanSimulator::setup_cost(const Plan& plan, int representatives) {
-  constexpr double per_chunk = 20.0;  // tasks simulated in the time that prices and class of a chunk on a device take
+  constexpr double per_chunk = 20.0;  // tasks simulated in the time that prices and class of a
+                                      // chunk on a device take
   constexpr double per_device = 2.0;  // and to find who represents a device
-  return per_device * plan.num_devices() + per_chunk * representatives * plan.schedule.virtual_stages;
+  return per_device * plan.num_devices() +
+         per_chunk * representatives * plan.schedule.virtual_stages;
 }
 
 bool PlanSimulator::searches_orders(const Plan& plan) {
   return schedule_kind(plan.schedule.name).search != OrderSearch::none;
 }
 
-bool PlanSimulator::can(const Plan& plan) { return is_known(plan) || tasks(plan) <= most_simulated_tasks; }
+bool PlanSimulator::can(const Plan& plan) {
+  return is_known(plan) || tasks(plan) <= most_simulated_tasks;
+}
 
 const SimulatedPlan& PlanSimulator::of(const Plan& plan) {
   if (!is_known(plan)) against(plan, infinity);
@@ -105,7 +113,8 @@ SimulatedPlan PlanSimulator::against(const Plan& plan, double best) {
   return results_.emplace_back(std::move(result)).fastest;
 }
 
-PlanSimulator::Result PlanSimulator::in_fastest_orders(const Plan& plan, double best, bool& ended_early) {
+PlanSimulator::Result PlanSimulator::in_fastest_orders(const Plan& plan, double best,
+                                                       bool& ended_early) {
   if (!searches_orders(plan)) {
     const std::shared_ptr<const FoundOrders> found = orders_of(plan, most_effort_);
     return {run(plan, found->orders, found->work), {}};
@@ -149,15 +158,17 @@ SimulatedPlan PlanSimulator::in_orders(const Plan& plan, const std::vector<TaskO
   return run(plan, orders, 0);
 }
 
-SimulatedPlan PlanSimulator::run(const Plan& plan, const std::vector<TaskOrder>& orders, std::int64_t order_work) {
+SimulatedPlan PlanSimulator::run(const Plan& plan, const std::vector<TaskOrder>& orders,
+                                 std::int64_t order_work) {
   const TrainingSimulation& simulated = prepared(plan);
   const Simulation simulation = simulated.run(orders);
   SimulatedPlan result;
   result.work = tasks(plan) + setup_cost(plan, simulated.num_representatives()) +
                 work_per_scheduled * static_cast<double>(order_work);
-  result.iteration_seconds = std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
-  result.bubble_fraction =
-      stretched_bubble(simulation.bubble_fraction(), simulation.makespan_seconds, result.iteration_seconds);
+  result.iteration_seconds =
+      std::max(simulation.makespan_seconds, core_limit_seconds(instance_, plan));
+  result.bubble_fraction = stretched_bubble(simulation.bubble_fraction(),
+                                            simulation.makespan_seconds, result.iteration_seconds);
   result.peak_bytes.resize(static_cast<std::size_t>(instance_.cluster.num_devices()), 0.0);
   for (const SimulatedDevice& device : simulation.devices) {
     result.peak_bytes[device.device.index()] = device.peak_bytes;
@@ -184,7 +195,8 @@ void predict_by_larger_form(Plan& plan) {
   Prediction& predicted = *plan.predicted;
   if (predicted.basis == PredictionBasis::simulation) return;
   const double larger = std::max(predicted.iteration_seconds, predicted.estimates.at("dapple"));
-  predicted.bubble_fraction = stretched_bubble(predicted.bubble_fraction, predicted.iteration_seconds, larger);
+  predicted.bubble_fraction =
+      stretched_bubble(predicted.bubble_fraction, predicted.iteration_seconds, larger);
   predicted.iteration_seconds = larger;
 }
 

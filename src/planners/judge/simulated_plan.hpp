@@ -17,28 +17,30 @@
 
 namespace pptrain {
 
-/// What the simulator says of a plan in the orders of its schedule. Where orders are searched, those of every
-/// `OrderEffort` are simulated, and the fastest that fit count: `replay`, by which a search goes, knows little of
-/// links, and orders that take equally long by it differ in the simulator.
+/// What the simulator says of a plan in the orders of its schedule. Where orders are searched,
+/// those of every `OrderEffort` are simulated, and the fastest that fit count: `replay`, by which a
+/// search goes, knows little of links, and orders that take equally long by it differ in the
+/// simulator.
 struct SimulatedPlan {
   double iteration_seconds = 0.0;  ///< makespan, or what shared cores allow where that is more
   double bubble_fraction = 0.0;
-  std::vector<double> peak_bytes;          ///< per device of the cluster, 0 where the plan uses none
-  std::string why_not;                     ///< the device that lacks most memory; empty when the plan fits
+  std::vector<double> peak_bytes;  ///< per device of the cluster, 0 where the plan uses none
+  std::string why_not;             ///< the device that lacks most memory; empty when the plan fits
   OrderEffort effort = OrderEffort::full;  ///< of these orders
-  double work = 0.0;                       ///< simulated tasks, with what the order and the prices took
+  double work = 0.0;  ///< simulated tasks, with what the order and the prices took
 };
 
-/// A plan of more tasks takes many seconds and more than a gigabyte to simulate, so closed forms have to do. Devices
-/// that do the same at the same time count once.
+/// A plan of more tasks takes many seconds and more than a gigabyte to simulate, so closed forms
+/// have to do. Devices that do the same at the same time count once.
 constexpr double most_simulated_tasks = 4e6;
 
-/// Simulates plans of an instance, each different one once, and keeps orders of tasks for plans that need the same.
-/// Simulators share nothing but the instance, which they only read, and orders that are known: threads that have one
-/// each do not disturb one another.
+/// Simulates plans of an instance, each different one once, and keeps orders of tasks for plans
+/// that need the same. Simulators share nothing but the instance, which they only read, and orders
+/// that are known: threads that have one each do not disturb one another.
 class PlanSimulator {
  public:
-  /// Orders are searched with `most_effort` at most, and kept in `orders`; null: for this simulator alone.
+  /// Orders are searched with `most_effort` at most, and kept in `orders`; null: for this simulator
+  /// alone.
   explicit PlanSimulator(const Instance& instance, OrderEffort most_effort = OrderEffort::full,
                          std::shared_ptr<KnownOrders> orders = nullptr)
       : instance_(instance),
@@ -58,19 +60,20 @@ class PlanSimulator {
   /// The plan is valid and small enough. One whose schedule splits B and W needs a profile
   /// that does, else `Error` (exit code 2) is thrown.
   const SimulatedPlan& of(const Plan& plan);
-  /// As `of`, but ends where orders that took little effort do not fit, or take so much longer than `best` seconds that
-  /// more effort hardly helps. Then what they take counts, and is not remembered. The result is the same whatever the
-  /// simulator was asked before.
+  /// As `of`, but ends where orders that took little effort do not fit, or take so much longer than
+  /// `best` seconds that more effort hardly helps. Then what they take counts, and is not
+  /// remembered. The result is the same whatever the simulator was asked before.
   SimulatedPlan against(const Plan& plan, double best);
-  /// The fastest orders of the plan's tasks, for `in_orders` of plans that differ little; until the next call of
-  /// another function.
+  /// The fastest orders of the plan's tasks, for `in_orders` of plans that differ little; until the
+  /// next call of another function.
   const std::vector<TaskOrder>& fastest_orders(const Plan& plan);
-  /// The plan in these orders, of a plan with as many stages, chunks and micro-batches: what it comes to without the
-  /// search for orders of its own. Nothing is remembered.
+  /// The plan in these orders, of a plan with as many stages, chunks and micro-batches: what it
+  /// comes to without the search for orders of its own. Nothing is remembered.
   SimulatedPlan in_orders(const Plan& plan, const std::vector<TaskOrder>& orders);
   /// The part of the work that is spent before the plan's tasks are known.
   static double setup_cost(const Plan& plan);
-  /// The part of the work that is spent before the plan's tasks are known, where so many devices stand for all.
+  /// The part of the work that is spent before the plan's tasks are known, where so many devices
+  /// stand for all.
   static double setup_cost(const Plan& plan, int representatives);
 
   /// Whether the plan's orders are searched, with more or less effort.
@@ -98,7 +101,8 @@ class PlanSimulator {
   /// The plan in the fastest orders of efforts from the least on; ends early as `against` says.
   Result in_fastest_orders(const Plan& plan, double best, bool& ended_early);
   /// `order_work`: tasks that were scheduled until the orders were found.
-  SimulatedPlan run(const Plan& plan, const std::vector<TaskOrder>& orders, std::int64_t order_work);
+  SimulatedPlan run(const Plan& plan, const std::vector<TaskOrder>& orders,
+                    std::int64_t order_work);
 
   const Instance& instance_;
   OrderEffort most_effort_;
@@ -110,11 +114,12 @@ class PlanSimulator {
   std::shared_ptr<KnownOrders> orders_;
 };
 
-/// Replaces what is predicted of the plan by AMP's form with what the simulator says; where that costs too much, by
-/// the larger form. Doing it again changes nothing.
+/// Replaces what is predicted of the plan by AMP's form with what the simulator says; where that
+/// costs too much, by the larger form. Doing it again changes nothing.
 void predict_by_simulation(PlanSimulator& simulator, Plan& plan);
 
-/// The larger closed form as prediction of a plan that is not simulated: DAPPLE's knows that transfers share uplinks.
+/// The larger closed form as prediction of a plan that is not simulated: DAPPLE's knows that
+/// transfers share uplinks.
 void predict_by_larger_form(Plan& plan);
 
 }  // namespace pptrain

@@ -16,32 +16,38 @@ const double* SampleTimes::Row::totals(std::int64_t samples) {
   return known_[index];
 }
 
-SampleTimes::Row& SampleTimes::row(const ReplicaGroup& group, int tensor_parallel, Recompute recompute,
-                                   Sharding sharding) {
-  const Key key = {group.kinds, group.link.bandwidth, group.link.latency, tensor_parallel, recompute, sharding};
+SampleTimes::Row& SampleTimes::row(const ReplicaGroup& group, int tensor_parallel,
+                                   Recompute recompute, Sharding sharding) {
+  const Key key = {
+      group.kinds, group.link.bandwidth, group.link.latency, tensor_parallel, recompute, sharding};
   return rows_.try_emplace(key, sums_, group, tensor_parallel, recompute, sharding).first->second;
 }
 
 BalancedMesh::BalancedMesh(const Instance& instance, SampleTimes& times, const StageMesh& mesh,
-                           std::int64_t micro_batch, const std::vector<StageOption>& options, Shares shares)
+                           std::int64_t micro_batch, const std::vector<StageOption>& options,
+                           Shares shares)
     : micro_batch_(micro_batch),
       shares_(shares),
       workspace_bytes_(instance.profile.workspace_bytes),
       by_speed_(cost_by_speed(instance, times, mesh, options)) {}
 
-MeshCost BalancedMesh::cost_by_speed(const Instance& instance, SampleTimes& times, const StageMesh& mesh,
+MeshCost BalancedMesh::cost_by_speed(const Instance& instance, SampleTimes& times,
+                                     const StageMesh& mesh,
                                      const std::vector<StageOption>& options) {
   for (const StageOption& option : options) {
     rows_.emplace_back();
     for (const StageMesh::RowClass& row_class : mesh.classes()) {
-      rows_.back().push_back(&times.row(row_class.group, mesh.tensor_parallel(), option.recompute, mesh.sharding()));
+      rows_.back().push_back(
+          &times.row(row_class.group, mesh.tensor_parallel(), option.recompute, mesh.sharding()));
     }
   }
   if (shares_ == Shares::even) {
     return {instance, times.sums(), mesh, even_division(micro_batch_, mesh.replicas()), options};
   }
   const int layers = instance.profile.num_layers();
-  const auto seconds = [&](int k, std::int64_t samples) { return rows_[0][k]->seconds(samples, 0, layers); };
+  const auto seconds = [&](int k, std::int64_t samples) {
+    return rows_[0][k]->seconds(samples, 0, layers);
+  };
   return {instance, times.sums(), mesh, shares_by_speed(mesh, micro_batch_, seconds), options};
 }
 
@@ -69,7 +75,8 @@ std::optional<StageCost> BalancedMesh::cost(int begin, int end, double in_flight
   return best;
 }
 
-std::vector<LoadClass> BalancedMesh::classes(int option, int begin, int end, double in_flight) const {
+std::vector<LoadClass> BalancedMesh::classes(int option, int begin, int end,
+                                             double in_flight) const {
   const double state = by_speed_.state_bytes(option, begin, end);
   const double per_sample = by_speed_.bytes_per_sample(option, begin, end, in_flight);
   std::vector<LoadClass> classes;
@@ -79,13 +86,16 @@ std::vector<LoadClass> BalancedMesh::classes(int option, int begin, int end, dou
   return classes;
 }
 
-std::optional<LoadBalance> BalancedMesh::balance(int option, int begin, int end, double in_flight) const {
+std::optional<LoadBalance> BalancedMesh::balance(int option, int begin, int end,
+                                                 double in_flight) const {
   const std::vector<SampleTimes::Row*>& rows = rows_[option];
-  return balance_load(classes(option, begin, end, in_flight), micro_batch_,
-                      [&](int k, std::int64_t samples) { return rows[k]->seconds(samples, begin, end); });
+  return balance_load(
+      classes(option, begin, end, in_flight), micro_batch_,
+      [&](int k, std::int64_t samples) { return rows[k]->seconds(samples, begin, end); });
 }
 
-std::optional<std::vector<Interval>> BalancedMesh::samples(int option, int begin, int end, double in_flight) const {
+std::optional<std::vector<Interval>> BalancedMesh::samples(int option, int begin, int end,
+                                                           double in_flight) const {
   if (shares_ == Shares::even) return by_speed_.samples();
   const std::optional<LoadBalance> balanced = balance(option, begin, end, in_flight);
   if (!balanced) return std::nullopt;

@@ -20,7 +20,8 @@ class SampleTimes {
   /// Replicas of one kind at one degree.
   class Row {
    public:
-    Row(LayerSums& sums, ReplicaGroup group, int tensor_parallel, Recompute recompute, Sharding sharding)
+    Row(LayerSums& sums, ReplicaGroup group, int tensor_parallel, Recompute recompute,
+        Sharding sharding)
         : sums_(sums),
           group_(std::move(group)),
           tensor_parallel_(tensor_parallel),
@@ -65,25 +66,30 @@ struct StageCost {
 class BalancedMesh {
  public:
   /// `micro_batch` holds a sample for each replica.
-  BalancedMesh(const Instance& instance, SampleTimes& times, const StageMesh& mesh, std::int64_t micro_batch,
-               const std::vector<StageOption>& options, Shares shares);
+  BalancedMesh(const Instance& instance, SampleTimes& times, const StageMesh& mesh,
+               std::int64_t micro_batch, const std::vector<StageOption>& options, Shares shares);
 
   const StageMesh& mesh() const { return by_speed_.mesh(); }  ///< the mesh given to the constructor
-  /// Costs with the shares by speed at the whole model, or even ones where these are asked for, whatever the memory.
+  /// Costs with the shares by speed at the whole model, or even ones where these are asked for,
+  /// whatever the memory.
   const MeshCost& by_speed() const { return by_speed_; }
   /// The fastest way in which the layers fit with so many micro-batches in flight.
   std::optional<StageCost> cost(int begin, int end, double in_flight) const;
-  /// No more than the layers take with the shares by speed and any option, whether they fit or not; adds up
-  /// over the layers with one option.
+  /// No more than the layers take with the shares by speed and any option, whether they fit or not;
+  /// adds up over the layers with one option.
   double least_seconds(int begin, int end) const;
   /// Seconds of the gradient all-reduce of the layers, which is the same for all shares.
-  double gradient_seconds(int begin, int end) const { return by_speed_.gradient_seconds(begin, end); }
+  double gradient_seconds(int begin, int end) const {
+    return by_speed_.gradient_seconds(begin, end);
+  }
 
   /// The samples of each replica for exactly these layers; nothing when they do not fit.
-  std::optional<std::vector<Interval>> samples(int option, int begin, int end, double in_flight) const;
+  std::optional<std::vector<Interval>> samples(int option, int begin, int end,
+                                               double in_flight) const;
   /// How close the layers come to fitting.
   struct Tightest {
-    double shortage = 0.0;  ///< of the device that is short, in parts of its memory; at most 0 when they fit
+    double shortage = 0.0;  ///< of the device that is short, in parts of its memory; at most 0 when
+                            ///< they fit
     int option = 0;
     std::vector<ClassShare> shares;
   };

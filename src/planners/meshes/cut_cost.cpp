@@ -3,11 +3,13 @@
 namespace pptrain {
 
 CutCost::CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver)
-    : CutCost(cluster, sender.mesh().stage(sender.samples()), receiver.mesh().stage(receiver.samples())) {}
+    : CutCost(cluster, sender.mesh().stage(sender.samples()),
+              receiver.mesh().stage(receiver.samples())) {}
 
 CutCost::CutCost(const Cluster& cluster, const Stage& sender, const Stage& receiver) {
-  for_each_pair(sender, receiver,
-                [&](DeviceId a, DeviceId b, double samples) { pairs_.add(samples, cluster.path(a, b)); });
+  for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) {
+    pairs_.add(samples, cluster.path(a, b));
+  });
 }
 
 }  // namespace pptrain

@@ -5,7 +5,7 @@
 
 namespace pptrain {
 
-/// e_i of the cut between two meshes as COST.md defines it: for `bytes_per_sample` that cross it.
+/// e_i of the cut between two meshes (docs/cost.md): for `bytes_per_sample` that cross it.
 class CutCost {
  public:
   CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver);

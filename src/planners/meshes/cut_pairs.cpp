@@ -9,7 +9,8 @@ namespace pptrain {
 void CutPairs::add(double samples, const Link& link) {
   const Pair pair = {samples, link};
   const auto covers = [](const Pair& a, const Pair& b) {
-    return a.samples * b.link.bandwidth >= b.samples * a.link.bandwidth && a.link.latency >= b.link.latency;
+    return a.samples * b.link.bandwidth >= b.samples * a.link.bandwidth &&
+           a.link.latency >= b.link.latency;
   };
   if (admit(pairs_, pair, covers)) pairs_.push_back(pair);
 }
@@ -17,7 +18,8 @@ void CutPairs::add(double samples, const Link& link) {
 double CutPairs::seconds(double bytes_per_sample) const {
   double slowest = 0.0;
   for (const Pair& pair : pairs_) {
-    slowest = std::max(slowest, 2.0 * (pair.samples * bytes_per_sample / pair.link.bandwidth + pair.link.latency));
+    slowest = std::max(
+        slowest, 2.0 * (pair.samples * bytes_per_sample / pair.link.bandwidth + pair.link.latency));
   }
   return slowest;
 }

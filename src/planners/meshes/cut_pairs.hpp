@@ -6,12 +6,14 @@
 
 namespace pptrain {
 
-/// The pairs of devices that share samples across a cut, but those that are never slower than another pair.
+/// The pairs of devices that share samples across a cut, but those that are never slower than
+/// another pair.
 class CutPairs {
  public:
   /// Adds a pair that `samples` of a micro-batch cross by this link.
   void add(double samples, const Link& link);
-  /// e_i as docs/cost.md defines it, where so many bytes of each sample cross the cut forwards, and again backwards.
+  /// e_i as docs/cost.md defines it, where so many bytes of each sample cross the cut forwards, and
+  /// again backwards.
   double seconds(double bytes_per_sample) const;
 
  private:

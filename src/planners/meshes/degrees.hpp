@@ -22,8 +22,11 @@ class Degrees {
     }
   }
 
-  /// Whether all layers have rows for the kind, an index into the kinds of the cluster, at this degree.
-  bool has(int kind, int tensor_parallel) const { return known_.count({kind, tensor_parallel}) > 0; }
+  /// Whether all layers have rows for the kind, an index into the kinds of the cluster, at this
+  /// degree.
+  bool has(int kind, int tensor_parallel) const {
+    return known_.count({kind, tensor_parallel}) > 0;
+  }
 
  private:
   std::set<std::pair<int, int>> known_;

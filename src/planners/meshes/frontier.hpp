@@ -6,11 +6,13 @@
 
 namespace pptrain {
 
-/// Whether `label` belongs to a Pareto frontier: false where an entry covers it, and nothing changes then; else the
-/// entries that it covers are taken out, and the caller appends it. Entries keep their order. `covers(a, b)` says
-/// whether b is needless beside a; `label_of` gives the label of an entry, for frontiers that keep only its index.
+/// Whether `label` belongs to a Pareto frontier: false where an entry covers it, and nothing
+/// changes then; else the entries that it covers are taken out, and the caller appends it. Entries
+/// keep their order. `covers(a, b)` says whether b is needless beside a; `label_of` gives the label
+/// of an entry, for frontiers that keep only its index.
 template <class Entry, class Label, class Covers, class LabelOf = std::identity>
-bool admit(std::vector<Entry>& frontier, const Label& label, const Covers& covers, const LabelOf& label_of = {}) {
+bool admit(std::vector<Entry>& frontier, const Label& label, const Covers& covers,
+           const LabelOf& label_of = {}) {
   for (const Entry& entry : frontier) {
     if (covers(label_of(entry), label)) return false;
   }
@@ -30,7 +32,8 @@ class LabelPool {
     labels_.push_back(label);
     return static_cast<int>(labels_.size()) - 1;
   }
-  /// Adds the label to a frontier of indices unless an entry covers it (`admit`); whether it was added.
+  /// Adds the label to a frontier of indices unless an entry covers it (`admit`); whether it was
+  /// added.
   template <class Covers>
   bool insert(std::vector<int>& frontier, const Label& label, const Covers& covers) {
     const auto label_of = [this](int index) -> const Label& { return labels_[index]; };

@@ -8,14 +8,18 @@
 namespace pptrain {
 namespace {
 
-bool equal(const Link& a, const Link& b) { return a.bandwidth == b.bandwidth && a.latency == b.latency; }
+bool equal(const Link& a, const Link& b) {
+  return a.bandwidth == b.bandwidth && a.latency == b.latency;
+}
 
 bool equal(const std::vector<Link>& a, const std::vector<Link>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Link& x, const Link& y) { return equal(x, y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Link& x, const Link& y) { return equal(x, y); });
 }
 
 void add_distinct(std::vector<Link>& links, const Link& link) {
-  const bool known = std::any_of(links.begin(), links.end(), [&link](const Link& l) { return equal(l, link); });
+  const bool known =
+      std::any_of(links.begin(), links.end(), [&link](const Link& l) { return equal(l, link); });
   if (!known) links.push_back(link);
 }
 
@@ -45,13 +49,15 @@ void add_sums(const Cluster& cluster, Stage stage, ZeroGroup zero_group, StageLa
   for (const ReplicaSum& sum : replica_sums(cluster, stage)) add_distinct(layout.sums, sum);
 }
 
-StageLayout layout_of(const Cluster& cluster, const Mesh& mesh, const Mesh* next, ZeroGroup zero_group) {
+StageLayout layout_of(const Cluster& cluster, const Mesh& mesh, const Mesh* next,
+                      ZeroGroup zero_group) {
   const Stage stage = stage_on(mesh, static_cast<int>(mesh.front().size()));
   StageLayout layout;
   layout.replicas = replica_groups(cluster, stage);
   layout.memory = std::numeric_limits<double>::infinity();
   for (const auto& row : mesh) {
-    for (const DeviceId device : row) layout.memory = std::min(layout.memory, cluster.kind_of(device).memory);
+    for (const DeviceId device : row)
+      layout.memory = std::min(layout.memory, cluster.kind_of(device).memory);
   }
   add_sums(cluster, stage, zero_group, layout);
   for (std::size_t j = 0; next != nullptr && j < mesh.size(); ++j) {
@@ -63,14 +69,15 @@ StageLayout layout_of(const Cluster& cluster, const Mesh& mesh, const Mesh* next
 }
 
 /// Stages of consecutive devices. Nodes of a group are equal and devices are numbered node by node,
-/// so what a device sees repeats from node to node: of each group as many devices are looked at as a
-/// node has, whatever the size of the cluster.
+/// so what a device sees repeats from node to node: of each group as many devices are looked at as
+/// a node has, whatever the size of the cluster.
 class DefaultPlacement {
  public:
   DefaultPlacement(const Cluster& cluster, const Grid& grid, ZeroGroup zero_group)
       : cluster_(cluster), grid_(grid), zero_group_(zero_group) {
     int end = 0;
-    for (const NodeGroup& group : cluster.groups) ends_.push_back(end += group.count * group.num_devices);
+    for (const NodeGroup& group : cluster.groups)
+      ends_.push_back(end += group.count * group.num_devices);
   }
 
   StageLayout stage(int i) const {
@@ -104,8 +111,8 @@ class DefaultPlacement {
 
   int devices_per_node(int group) const { return cluster_.groups[group].num_devices; }
 
-  /// Some of the devices first, first + stride, ... whose slowest link is that of all: of each group every
-  /// place within a node with its successor, and the last one.
+  /// Some of the devices first, first + stride, ... whose slowest link is that of all: of each
+  /// group every place within a node with its successor, and the last one.
   std::vector<DeviceId> some_devices(int first, int stride, int count) const {
     std::vector<DeviceId> devices;
     for (int j = 0; j < count;) {
@@ -119,14 +126,17 @@ class DefaultPlacement {
     return devices;
   }
 
-  /// Replicas of each distinct kind, at every place within a node and across every border of groups.
+  /// Replicas of each distinct kind, at every place within a node and across every border of
+  /// groups.
   Mesh some_replicas(int first) const {
     const int tensor = grid_.tensor;
     Mesh rows;
     for (int j = 0; j < grid_.data;) {
       const int start = first + j * tensor;
       const int group = group_of(start);
-      const int whole = std::min(grid_.data - j, (ends_[group] - start) / tensor);  // replicas inside the group
+      const int whole = std::min(grid_.data - j, (ends_[group] - start) / tensor);  // replicas
+                                                                                    // inside the
+                                                                                    // group
       const int shown = std::clamp(whole, 1, devices_per_node(group));
       for (int k = 0; k < shown; ++k) rows.push_back(some_devices(start + k * tensor, 1, tensor));
       j += std::max(whole, 1);
@@ -148,7 +158,8 @@ class DefaultPlacement {
     for (int device = first; device < first + shift;) {
       const int group = group_of(device);
       const int next_group = group_of(device + shift);
-      const int alike = std::min({ends_[group] - device, ends_[next_group] - device - shift, first + shift - device});
+      const int alike = std::min(
+          {ends_[group] - device, ends_[next_group] - device - shift, first + shift - device});
       const int shown = group == next_group ? std::min(alike, devices_per_node(group)) : 1;
       for (int k = 0; k < shown; ++k) {
         add_distinct(links, cluster_.path(DeviceId(device + k), DeviceId(device + k + shift)));
@@ -178,7 +189,8 @@ GridLayout place(const Cluster& cluster, const Grid& grid, ZeroGroup zero_group)
   return layout;
 }
 
-GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes, ZeroGroup zero_group) {
+GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes,
+                 ZeroGroup zero_group) {
   GridLayout layout = {grid, {}, {}};
   for (int i = 0; i < grid.pipeline; ++i) {
     const Mesh* next = i + 1 < grid.pipeline ? &meshes[i + 1] : nullptr;

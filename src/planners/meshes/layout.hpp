@@ -28,9 +28,11 @@ struct GridLayout {
   const StageLayout& stage(int i) const { return kinds[stage_kinds[i]]; }
 };
 
-/// The placement of COST.md: shard k of replica j of stage i on device (i * dp + j) * tmp + k. Takes
-/// time in proportion to stages, node groups and devices of a node, not to the devices, unless ZeRO divides by node.
-GridLayout place(const Cluster& cluster, const Grid& grid, ZeroGroup zero_group = ZeroGroup::replicas);
+/// The placement of a uniform grid: shard k of replica j of stage i on device (i * dp + j) * tmp +
+/// k. Takes time in proportion to stages, node groups and devices of a node, not to the devices,
+/// unless ZeRO divides by node.
+GridLayout place(const Cluster& cluster, const Grid& grid,
+                 ZeroGroup zero_group = ZeroGroup::replicas);
 
 /// Devices of a stage: a row per replica, a column per tensor-parallel member.
 using Mesh = std::vector<std::vector<DeviceId>>;

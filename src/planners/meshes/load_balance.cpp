@@ -21,8 +21,8 @@ std::int64_t num_devices(const std::vector<LoadClass>& classes) {
 class LevelSearch {
  public:
   /// `most`: units that a device of each class may get, at least 1.
-  LevelSearch(const std::vector<LoadClass>& classes, std::int64_t total, std::vector<std::int64_t> most,
-              const LoadSeconds& level)
+  LevelSearch(const std::vector<LoadClass>& classes, std::int64_t total,
+              std::vector<std::int64_t> most, const LoadSeconds& level)
       : classes_(classes), total_(total), most_(std::move(most)), level_(level), least_(infinity) {
     for (int k = 0; k < num_classes(); ++k) lower_least(k);
   }
@@ -38,8 +38,10 @@ class LevelSearch {
     for (const int k : by_memory_use(shares)) {
       const std::int64_t count = classes_[k].count;
       const std::int64_t before = shares[k].units * count;
-      // Times that fall with more units leave too much already; of those that do not, `left` is never below 0.
-      const std::int64_t now = before + std::clamp(left, count - before, units_at(k, least_) * count - before);
+      // Times that fall with more units leave too much already; of those that do not, `left` is
+      // never below 0.
+      const std::int64_t now =
+          before + std::clamp(left, count - before, units_at(k, least_) * count - before);
       shares[k] = {now / count, static_cast<int>(now % count)};
       left -= now - before;
     }
@@ -67,7 +69,8 @@ class LevelSearch {
     return units >= total_;
   }
 
-  /// The least level is one that some class has with whole units: the least of class k that holds all.
+  /// The least level is one that some class has with whole units: the least of class k that holds
+  /// all.
   void lower_least(int k) {
     std::int64_t below = 0;
     std::int64_t enough = units_at(k, least_);
@@ -84,7 +87,9 @@ class LevelSearch {
   std::vector<int> by_memory_use(const std::vector<ClassShare>& shares) const {
     std::vector<int> order(classes_.size());
     std::iota(order.begin(), order.end(), 0);
-    const auto use = [&](int k) { return classes_[k].need(shares[k].units + 1) / classes_[k].memory; };
+    const auto use = [&](int k) {
+      return classes_[k].need(shares[k].units + 1) / classes_[k].memory;
+    };
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return use(a) < use(b); });
     return order;
   }
@@ -132,7 +137,9 @@ std::optional<LoadBalance> balance_load(const std::vector<LoadClass>& classes, s
 Shortage least_shortage(const std::vector<LoadClass>& classes, std::int64_t total) {
   const std::int64_t devices = num_devices(classes);
   PPTRAIN_ASSERT(total >= devices && devices > 0, "{} units for {} devices", total, devices);
-  const LoadSeconds lack = [&](int k, std::int64_t units) { return classes[k].need(units) - classes[k].memory; };
+  const LoadSeconds lack = [&](int k, std::int64_t units) {
+    return classes[k].need(units) - classes[k].memory;
+  };
   const std::vector<std::int64_t> most(classes.size(), total - devices + 1);
   Shortage shortage = {0, -infinity, LevelSearch(classes, total, most, lack).shares()};
   for (int k = 0; k < static_cast<int>(classes.size()); ++k) {
@@ -149,7 +156,8 @@ std::vector<std::int64_t> units_of_devices(const std::vector<ClassShare>& shares
   std::vector<int> seen(shares.size(), 0);
   std::vector<std::int64_t> units;
   units.reserve(classes_of_devices.size());
-  for (const int k : classes_of_devices) units.push_back(shares[k].units + (seen[k]++ < shares[k].num_more ? 1 : 0));
+  for (const int k : classes_of_devices)
+    units.push_back(shares[k].units + (seen[k]++ < shares[k].num_more ? 1 : 0));
   return units;
 }
 

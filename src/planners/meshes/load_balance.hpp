@@ -16,20 +16,24 @@ struct LoadClass {
   double memory = 0.0;          ///< what it has
 
   /// Bytes that a device with so many units needs.
-  double need(std::int64_t units) const { return fixed_bytes + bytes_per_unit * static_cast<double>(units); }
+  double need(std::int64_t units) const {
+    return fixed_bytes + bytes_per_unit * static_cast<double>(units);
+  }
 };
 
 /// What the devices of one class get: `units` each, and the first `num_more` of them one more.
 struct ClassShare {
   std::int64_t units = 0;
   int num_more = 0;
-  std::int64_t most() const { return units + (num_more > 0 ? 1 : 0); }  ///< units of the device that gets most
+  std::int64_t most() const {
+    return units + (num_more > 0 ? 1 : 0);
+  }  ///< units of the device that gets most
   bool operator==(const ClassShare&) const = default;
 };
 
-/// Seconds of `units` units on a device of class `load_class`. Whale's own case is units / (FLOP per
-/// second). Where they fall with more units (a noisy measurement) the division is valid, but may not
-/// be the best.
+/// Seconds of `units` units on a device of class `load_class`. Whale's own case is units / (FLOP
+/// per second). Where they fall with more units (a noisy measurement) the division is valid, but
+/// may not be the best.
 using LoadSeconds = std::function<double(int load_class, std::int64_t units)>;
 
 /// Shares of a load, every device at least one unit and none more than its memory holds.
@@ -42,9 +46,10 @@ struct LoadBalance {
 /// time; of those divisions the one whose other devices are done soonest too, later units to the
 /// class with the lowest memory utilisation, then to the first. Nothing when memory is too small.
 ///
-/// This is where Whale's Algorithm 1 ends when it shifts one unit at a time and a device stays on the
-/// overloaded list until it fits (as printed it leaves the list after its first shift, fitting or
-/// not). Takes O(K^2 log^2 total) calls of `seconds` for K classes, whatever the number of devices.
+/// This is where Whale's Algorithm 1 ends when it shifts one unit at a time and a device stays on
+/// the overloaded list until it fits (as printed it leaves the list after its first shift, fitting
+/// or not). Takes O(K^2 log^2 total) calls of `seconds` for K classes, whatever the number of
+/// devices.
 std::optional<LoadBalance> balance_load(const std::vector<LoadClass>& classes, std::int64_t total,
                                         const LoadSeconds& seconds);
 

@@ -16,7 +16,8 @@ struct Piece {
   int left() const { return run.free() - taken; }
 };
 
-/// What a policy takes, on runs that are cut into pieces where their nodes do not give equally many.
+/// What a policy takes, on runs that are cut into pieces where their nodes do not give equally
+/// many.
 class Taking {
  public:
   Taking(const std::vector<DeviceUse::Run>& runs, int num_devices) : missing_(num_devices) {
@@ -86,9 +87,11 @@ DeviceUse::DeviceUse(const Cluster& cluster) : num_free_(cluster.num_devices()) 
 }
 
 std::vector<TakenDevices> DeviceUse::take(PlacementPolicy policy, int num_devices) {
-  PPTRAIN_ASSERT(num_devices >= 1 && num_devices <= num_free_, "{} devices of {}", num_devices, num_free_);
+  PPTRAIN_ASSERT(num_devices >= 1 && num_devices <= num_free_, "{} devices of {}", num_devices,
+                 num_free_);
   Taking taking(runs_, num_devices);
-  for (const bool fresh : {policy == PlacementPolicy::fresh_first, policy != PlacementPolicy::fresh_first}) {
+  for (const bool fresh :
+       {policy == PlacementPolicy::fresh_first, policy != PlacementPolicy::fresh_first}) {
     if (policy == PlacementPolicy::scatter_first) {
       taking.scatter(fresh);
     } else {
@@ -114,7 +117,8 @@ std::vector<DeviceId> device_ids(const Cluster& cluster, const std::vector<Taken
   for (const TakenDevices& some : taken) {
     for (int node = some.node; node < some.node + some.num_nodes; ++node) {
       const std::vector<DeviceId> all = cluster.devices_of_node(node);
-      devices.insert(devices.end(), all.begin() + some.first, all.begin() + some.first + some.count);
+      devices.insert(devices.end(), all.begin() + some.first,
+                     all.begin() + some.first + some.count);
     }
   }
   return devices;

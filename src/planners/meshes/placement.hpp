@@ -6,18 +6,19 @@
 
 namespace pptrain {
 
-/// How DAPPLE gives devices to a stage (section IV-B). A machine is a node; it is fresh while none of its
-/// devices is used. The paper leaves open in which order machines come and what happens when a policy's
-/// machines have too few devices. Here nodes come in file order, devices of a node in order, and what is
-/// missing comes from the other nodes in the same manner, so that every policy can always serve a stage.
+/// How DAPPLE gives devices to a stage (section IV-B). A machine is a node; it is fresh while none
+/// of its devices is used. The paper leaves open in which order machines come and what happens when
+/// a policy's machines have too few devices. Here nodes come in file order, devices of a node in
+/// order, and what is missing comes from the other nodes in the same manner, so that every policy
+/// can always serve a stage.
 enum class PlacementPolicy {
   fresh_first,    ///< fills fresh nodes one after another, then used ones
   append_first,   ///< fills used nodes one after another, then fresh ones
   scatter_first,  ///< one device of each used node in turn, then of each fresh one in turn
 };
 
-/// Devices that a stage gets, the same ones of each of some nodes that follow each other and are of one
-/// group: of each of nodes [node, node + num_nodes) its devices [first, first + count).
+/// Devices that a stage gets, the same ones of each of some nodes that follow each other and are of
+/// one group: of each of nodes [node, node + num_nodes) its devices [first, first + count).
 struct TakenDevices {
   int node = 0;
   int num_nodes = 1;
@@ -26,8 +27,8 @@ struct TakenDevices {
   bool operator==(const TakenDevices&) const = default;
 };
 
-/// How many devices of each node are used, in runs of equal nodes: a cluster of 10,000 devices takes no
-/// more than a few numbers.
+/// How many devices of each node are used, in runs of equal nodes: a cluster of 10,000 devices
+/// takes no more than a few numbers.
 class DeviceUse {
  public:
   /// Nodes that follow each other, of the same group, with equally many devices used.

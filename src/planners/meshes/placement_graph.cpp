@@ -16,7 +16,8 @@ int started_nodes(const DeviceUse& use) {
 
 std::vector<int> used_of_kinds(const Cluster& cluster, const DeviceUse& use) {
   std::vector<int> used(cluster.device_kinds.size(), 0);
-  for (const DeviceUse::Run& run : use.runs()) used[cluster.kind_index_of_group(run.group)] += run.num_nodes * run.used;
+  for (const DeviceUse::Run& run : use.runs())
+    used[cluster.kind_index_of_group(run.group)] += run.num_nodes * run.used;
   return used;
 }
 
@@ -36,7 +37,8 @@ std::vector<int> allowed_replicas(const PlacementRules& rules, int num_left) {
   for (const int replicas : rules.replicas) {
     if (replicas <= num_left) allowed.push_back(replicas);
   }
-  if (rules.rest && num_left > 0 && (allowed.empty() || allowed.back() != num_left)) allowed.push_back(num_left);
+  if (rules.rest && num_left > 0 && (allowed.empty() || allowed.back() != num_left))
+    allowed.push_back(num_left);
   return allowed;
 }
 
@@ -71,7 +73,8 @@ std::vector<TakenRun> taken_runs(const std::vector<TakenDevices>& taken, const D
 
 }  // namespace
 
-std::optional<PlacementGraph> PlacementGraph::build(const Cluster& cluster, const PlacementRules& rules,
+std::optional<PlacementGraph> PlacementGraph::build(const Cluster& cluster,
+                                                    const PlacementRules& rules,
                                                     double most_links) {
   PlacementGraph graph(cluster);
   graph.state_index(DeviceUse(cluster));
@@ -86,7 +89,8 @@ std::optional<PlacementGraph> PlacementGraph::build(const Cluster& cluster, cons
   return graph;
 }
 
-std::vector<Placement> PlacementGraph::placements(const PlacementRules& rules, const DeviceUse& use) {
+std::vector<Placement> PlacementGraph::placements(const PlacementRules& rules,
+                                                  const DeviceUse& use) {
   std::vector<Placement> result;
   for (const int replicas : allowed_replicas(rules, use.num_free())) {
     const auto first = static_cast<std::ptrdiff_t>(result.size());
@@ -105,10 +109,12 @@ std::vector<Placement> PlacementGraph::placements(const PlacementRules& rules, c
 
 int PlacementGraph::stage_index(const std::vector<TakenDevices>& taken, const DeviceUse& before,
                                 const DeviceUse& after) {
-  const auto [place, is_new] = stage_index_.try_emplace(key_of(taken, after), static_cast<int>(stages_.size()));
+  const auto [place, is_new] =
+      stage_index_.try_emplace(key_of(taken, after), static_cast<int>(stages_.size()));
   if (is_new) {
     stages_.push_back({num_devices(taken), after.num_free(), used_of_kinds(*cluster_, before),
-                       used_of_kinds(*cluster_, after), taken, slowest_link(*cluster_, taken), state_index(after)});
+                       used_of_kinds(*cluster_, after), taken, slowest_link(*cluster_, taken),
+                       state_index(after)});
     num_entries_[stages_.back().state] += 1.0;
     num_links_ += static_cast<double>(states_[stages_.back().state].size());
   }
@@ -118,7 +124,8 @@ int PlacementGraph::stage_index(const std::vector<TakenDevices>& taken, const De
 int PlacementGraph::state_index(const DeviceUse& use) {
   Key key;
   for (const DeviceUse::Run& run : use.runs()) key.insert(key.end(), {run.num_nodes, run.used});
-  const auto [place, is_new] = state_index_.try_emplace(std::move(key), static_cast<int>(states_.size()));
+  const auto [place, is_new] =
+      state_index_.try_emplace(std::move(key), static_cast<int>(states_.size()));
   if (is_new) {
     states_.emplace_back();
     num_entries_.push_back(0.0);
@@ -127,15 +134,18 @@ int PlacementGraph::state_index(const DeviceUse& use) {
   return place->second;
 }
 
-/// Nodes that the stage has devices on, and those that are used in part; of the others only how many are fresh.
-PlacementGraph::Key PlacementGraph::key_of(const std::vector<TakenDevices>& taken, const DeviceUse& after) {
+/// Nodes that the stage has devices on, and those that are used in part; of the others only how
+/// many are fresh.
+PlacementGraph::Key PlacementGraph::key_of(const std::vector<TakenDevices>& taken,
+                                           const DeviceUse& after) {
   Key key = {0};
   for (const TakenRun& part : taken_runs(taken, after)) {
     const DeviceUse::Run& run = part.run;
     if (run.used == 0) key.front() += run.num_nodes;
     if (part.taken == 0 && (run.used == 0 || run.free() == 0)) continue;
     const std::size_t last = key.size() - 4;
-    if (key.size() > 4 && key[last] == run.group && key[last + 1] == part.taken && key[last + 2] == run.used) {
+    if (key.size() > 4 && key[last] == run.group && key[last + 1] == part.taken &&
+        key[last + 2] == run.used) {
       key[last + 3] += run.num_nodes;
     } else {
       key.insert(key.end(), {run.group, part.taken, run.used, run.num_nodes});

@@ -13,8 +13,8 @@ namespace pptrain {
 struct PlacementRules {
   std::vector<int> replicas;  ///< that a stage may have, ascending
   bool rest = true;           ///< whether a stage may also have all devices that are left
-  std::vector<PlacementPolicy> policies = {PlacementPolicy::fresh_first, PlacementPolicy::append_first,
-                                           PlacementPolicy::scatter_first};
+  std::vector<PlacementPolicy> policies = {
+      PlacementPolicy::fresh_first, PlacementPolicy::append_first, PlacementPolicy::scatter_first};
   int most_started_nodes = 0;  ///< used in part when the next stage is placed; 0: any number
 };
 
@@ -36,16 +36,20 @@ struct Placement {
   std::vector<TakenDevices> taken;  ///< on the nodes that the stage before it is on
 };
 
-/// DAPPLE's placements composed stage by stage, from the first stage to the last. Placements that differ only in
-/// nodes that stand for each other (of one group, in the same order, nothing of them used later) are one.
+/// DAPPLE's placements composed stage by stage, from the first stage to the last. Placements that
+/// differ only in nodes that stand for each other (of one group, in the same order, nothing of them
+/// used later) are one.
 ///
 /// Nodes are used in file order, so those that are fresh are always the last ones.
 class PlacementGraph {
  public:
   /// Nothing when there are more than `most_links` pairs of stages that can follow each other.
-  static std::optional<PlacementGraph> build(const Cluster& cluster, const PlacementRules& rules, double most_links);
+  static std::optional<PlacementGraph> build(const Cluster& cluster, const PlacementRules& rules,
+                                             double most_links);
 
-  const std::vector<PlacedStage>& stages() const { return stages_; }  ///< indexed by `Placement::stage`
+  const std::vector<PlacedStage>& stages() const {
+    return stages_;
+  }  ///< indexed by `Placement::stage`
   /// How the first stage can be placed.
   const std::vector<Placement>& first() const { return states_.front(); }
   /// How the stage behind a placed one can be placed; not at all where no devices are left.
@@ -60,7 +64,8 @@ class PlacementGraph {
 
   explicit PlacementGraph(const Cluster& cluster) : cluster_(&cluster) {}
   std::vector<Placement> placements(const PlacementRules& rules, const DeviceUse& use);
-  int stage_index(const std::vector<TakenDevices>& taken, const DeviceUse& before, const DeviceUse& after);
+  int stage_index(const std::vector<TakenDevices>& taken, const DeviceUse& before,
+                  const DeviceUse& after);
   int state_index(const DeviceUse& use);
   static Key key_of(const std::vector<TakenDevices>& taken, const DeviceUse& after);
 

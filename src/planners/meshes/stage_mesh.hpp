@@ -26,13 +26,14 @@ class StageMesh {
       double memory = 0.0;
     };
     ReplicaGroup group;           ///< `samples` is not set
-    std::vector<Member> members;  ///< without those that hold no more than another one in no less memory
+    std::vector<Member> members;  ///< without those that hold no more than another one in no less
+                                  ///< memory
     int num_rows = 0;
 
     /// Whether rows of both are equally fast and need equal memory; compares all but `num_rows`.
     bool alike(const RowClass& other) const;
-    /// The rows as bearers of load, their memory that of the member that is full first: each member needs
-    /// `state` bytes times its load, `fixed` ones and so many for each sample.
+    /// The rows as bearers of load, their memory that of the member that is full first: each member
+    /// needs `state` bytes times its load, `fixed` ones and so many for each sample.
     LoadClass load_class(double state, double fixed, double per_sample) const;
   };
 
@@ -42,12 +43,18 @@ class StageMesh {
   int replicas() const { return static_cast<int>(row_class_.size()); }  ///< rows
   int tensor_parallel() const { return tensor_parallel_; }              ///< devices of each row
   int num_devices() const { return replicas() * tensor_parallel_; }     ///< devices of all rows
-  Sharding sharding() const { return sharding_; }                       ///< how the members of a row divide layers
-  const std::vector<DeviceId>& devices() const { return devices_; }     ///< row-major: one replica behind the other
-  const std::vector<RowClass>& classes() const { return classes_; }     ///< distinct rows, indexed by `class_of`
+  Sharding sharding() const { return sharding_; }  ///< how the members of a row divide layers
+  const std::vector<DeviceId>& devices() const {
+    return devices_;
+  }  ///< row-major: one replica behind the other
+  const std::vector<RowClass>& classes() const {
+    return classes_;
+  }  ///< distinct rows, indexed by `class_of`
   /// Index into `classes` of a row.
   int class_of(int row) const { return row_class_[row]; }
-  const Shards& shards() const { return shards_; }  ///< intervals of each tensor-parallel member; empty: even ones
+  const Shards& shards() const {
+    return shards_;
+  }  ///< intervals of each tensor-parallel member; empty: even ones
   /// Devices that hold the same shard.
   struct ShardGroup {
     Link link;          ///< slowest between two of them
@@ -89,8 +96,8 @@ struct OffloadChoice {
   bool states = false;
   bool activations = false;
 };
-/// Choices of what is offloaded that the restrictions allow; nothing but that where a node has no link to its host's
-/// memory.
+/// Choices of what is offloaded that the restrictions allow; nothing but that where a node has no
+/// link to its host's memory.
 std::vector<OffloadChoice> offload_choices(const SearchSpace& space);
 /// Memory modes that the restrictions allow, with what is offloaded last.
 std::vector<StageOption> stage_options(const SearchSpace& space);
@@ -99,20 +106,24 @@ std::vector<StageOption> stage_options(const SearchSpace& space);
 class MeshCost {
  public:
   /// `samples`: of each replica, whole, at least one.
-  MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh, std::vector<Interval> samples,
-           const std::vector<StageOption>& options);
+  MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh,
+           std::vector<Interval> samples, const std::vector<StageOption>& options);
   /// `shares`: of the rows of each class.
-  MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh, const std::vector<ClassShare>& shares,
-           const std::vector<StageOption>& options);
+  MeshCost(const Instance& instance, LayerSums& sums, const StageMesh& mesh,
+           const std::vector<ClassShare>& shares, const std::vector<StageOption>& options);
 
   const StageMesh& mesh() const { return mesh_; }  ///< the mesh given to the constructor
   /// An interval of the micro-batch for each replica.
   const std::vector<Interval>& samples() const { return samples_; }
-  const std::vector<StageOption>& options() const { return options_; }  ///< options, indexed by `option` below
+  const std::vector<StageOption>& options() const {
+    return options_;
+  }  ///< options, indexed by `option` below
 
-  /// F + B + W of one micro-batch on the slowest replica; offloaded activations go and come meanwhile.
+  /// F + B + W of one micro-batch on the slowest replica; offloaded activations go and come
+  /// meanwhile.
   double seconds(int option, int begin, int end) const;
-  /// The same on the replica that is slowest with the whole model: adds up over the layers, and is never more.
+  /// The same on the replica that is slowest with the whole model: adds up over the layers, and is
+  /// never more.
   double least_seconds(int option, int begin, int end) const;
   /// The gradient all-reduce of the slowest shard group.
   double gradient_seconds(int begin, int end) const;
@@ -149,14 +160,15 @@ class MeshCost {
   std::vector<Part> parts_;
 };
 
-/// The samples of the rows of each class so that the slowest one takes least time by `seconds`, whatever
-/// the memory (Whale's load balance); `micro_batch` holds a sample for each row.
-std::vector<ClassShare> shares_by_speed(const StageMesh& mesh, std::int64_t micro_batch, const LoadSeconds& seconds);
+/// The samples of the rows of each class so that the slowest one takes least time by `seconds`,
+/// whatever the memory (Whale's load balance); `micro_batch` holds a sample for each row.
+std::vector<ClassShare> shares_by_speed(const StageMesh& mesh, std::int64_t micro_batch,
+                                        const LoadSeconds& seconds);
 /// Shares as the intervals of each replica.
 std::vector<Interval> samples_of(const StageMesh& mesh, const std::vector<ClassShare>& shares);
 
 /// The samples of each replica, or nothing where there are fewer samples than replicas.
-std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const StageMesh& mesh, std::int64_t micro_batch,
-                                                    Shares shares);
+std::optional<std::vector<Interval>> shared_samples(LayerSums& sums, const StageMesh& mesh,
+                                                    std::int64_t micro_batch, Shares shares);
 
 }  // namespace pptrain

@@ -16,9 +16,11 @@ std::vector<Domino> dominoes_of(const DeviceMesh& mesh, int data, int tensor) {
   for (int height = 1; height <= std::min(area, mesh.num_rows()); ++height) {
     const int width = area / height;
     if (area % height != 0 || width > mesh.num_columns()) continue;
-    if (are_straight(tensor, height)) dominoes.push_back({0, 0, height, width, GroupDirection::down});
+    if (are_straight(tensor, height))
+      dominoes.push_back({0, 0, height, width, GroupDirection::down});
     // With one device per group both directions say the same up to the order of replicas.
-    if (tensor > 1 && are_straight(tensor, width)) dominoes.push_back({0, 0, height, width, GroupDirection::across});
+    if (tensor > 1 && are_straight(tensor, width))
+      dominoes.push_back({0, 0, height, width, GroupDirection::across});
   }
   return dominoes;
 }
@@ -32,7 +34,8 @@ class Tiler {
         draws_(draws),
         covered_(static_cast<std::size_t>(mesh.num_rows()) * mesh.num_columns()) {
     for (int column = 0; column < mesh.num_columns(); ++column) {
-      for (int row = 0; row < mesh.num_rows(); ++row) covered_[cell(row, column)] = !mesh.has(row, column);
+      for (int row = 0; row < mesh.num_rows(); ++row)
+        covered_[cell(row, column)] = !mesh.has(row, column);
     }
   }
 
@@ -60,7 +63,9 @@ class Tiler {
   }
 
  private:
-  std::size_t cell(int row, int column) const { return static_cast<std::size_t>(column) * mesh_.num_rows() + row; }
+  std::size_t cell(int row, int column) const {
+    return static_cast<std::size_t>(column) * mesh_.num_rows() + row;
+  }
 
   std::size_t next_gap(std::size_t from) const {
     while (from < covered_.size() && covered_[from]) ++from;
@@ -68,7 +73,8 @@ class Tiler {
   }
 
   bool fits(const Domino& domino) const {
-    if (domino.row + domino.height > mesh_.num_rows() || domino.column + domino.width > mesh_.num_columns())
+    if (domino.row + domino.height > mesh_.num_rows() ||
+        domino.column + domino.width > mesh_.num_columns())
       return false;
     for (int column = domino.column; column < domino.column + domino.width; ++column) {
       for (int row = domino.row; row < domino.row + domino.height; ++row) {
@@ -80,7 +86,8 @@ class Tiler {
 
   void cover(const Domino& domino, bool is_covered) {
     for (int column = domino.column; column < domino.column + domino.width; ++column) {
-      for (int row = domino.row; row < domino.row + domino.height; ++row) covered_[cell(row, column)] = is_covered;
+      for (int row = domino.row; row < domino.row + domino.height; ++row)
+        covered_[cell(row, column)] = is_covered;
     }
   }
 
@@ -120,7 +127,8 @@ DeviceMesh::DeviceMesh(const Cluster& cluster) {
   });
 }
 
-std::optional<std::vector<Domino>> sample_tiling(const DeviceMesh& mesh, int data, int tensor, Draws& draws) {
+std::optional<std::vector<Domino>> sample_tiling(const DeviceMesh& mesh, int data, int tensor,
+                                                 Draws& draws) {
   return Tiler(mesh, dominoes_of(mesh, data, tensor), draws).tile();
 }
 

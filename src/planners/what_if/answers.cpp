@@ -31,8 +31,9 @@ class SweepWords {
   std::string money_text(const SweepRow& row) const {
     const double amount = money_of(row) * (per_sample() ? 1e6 : 1e9);
     const std::string each = per_sample() ? "10^6 samples" : "10^9 tokens";
-    return sweep_.currency.empty() ? fmt::format("{} device-hours per {}", format_count(amount), each)
-                                   : fmt::format("{} per {}", format_money(amount, sweep_.currency), each);
+    return sweep_.currency.empty()
+               ? fmt::format("{} device-hours per {}", format_count(amount), each)
+               : fmt::format("{} per {}", format_money(amount, sweep_.currency), each);
   }
   const char* money_word() const { return sweep_.currency.empty() ? "device-hours" : "money"; }
 
@@ -51,7 +52,11 @@ class SweepWords {
     // "2 dgx-h100", but "2 nodes 4 x l40s".
     const bool begins_with_digit = of.name.find_first_of("0123456789") == 0;
     if (of.kind == SweepAxis::Kind::nodes)
-      return fmt::format("{} {}{}", value, !begins_with_digit ? "" : value == "1" ? "node " : "nodes ", of.name);
+      return fmt::format("{} {}{}", value,
+                         !begins_with_digit ? ""
+                         : value == "1"     ? "node "
+                                            : "nodes ",
+                         of.name);
     return of.kind == SweepAxis::Kind::cluster ? value : fmt::format("{} {}", of.name, value);
   }
   /// " (batch 64)", or "" where nothing else is varied.
@@ -68,7 +73,8 @@ const SweepRow* least(const Sweep& sweep, const std::function<double(const Sweep
   const SweepRow* best = nullptr;
   const SweepWords words(sweep);
   for (const SweepRow& row : sweep.rows) {
-    if (row.plan && words.is_priced(row) && (best == nullptr || value(row) < value(*best))) best = &row;
+    if (row.plan && words.is_priced(row) && (best == nullptr || value(row) < value(*best)))
+      best = &row;
   }
   return best;
 }
@@ -79,8 +85,8 @@ void add_best(const Sweep& sweep, std::vector<std::string>& answers) {
   const SweepRow* cheapest = least(sweep, [&](const SweepRow& row) { return words.money_of(row); });
   if (fastest == nullptr || words.point_text(*fastest).empty()) return;
   const auto says = [&](const char* what, const SweepRow& row) {
-    answers.push_back(fmt::format("{}: {} with {} and {}", what, words.point_text(row), words.speed_text(row),
-                                  words.money_text(row)));
+    answers.push_back(fmt::format("{}: {} with {} and {}", what, words.point_text(row),
+                                  words.speed_text(row), words.money_text(row)));
   };
   if (fastest == cheapest) return says("fastest and cheapest", *fastest);
   says("fastest", *fastest);
@@ -96,18 +102,22 @@ std::vector<std::size_t> with_prices(std::vector<std::size_t> axes, const Sweep&
 }
 
 /// What the nodes of one row more than of the one before give.
-std::string more_nodes_text(const SweepWords& words, std::size_t axis, const SweepRow& few, const SweepRow& many) {
-  return fmt::format("{} for {} give {:.3g} x the speed for {:.3g} x the {} per {}", many.values[axis],
-                     few.values[axis], words.speed_of(many) / words.speed_of(few),
+std::string more_nodes_text(const SweepWords& words, std::size_t axis, const SweepRow& few,
+                            const SweepRow& many) {
+  return fmt::format("{} for {} give {:.3g} x the speed for {:.3g} x the {} per {}",
+                     many.values[axis], few.values[axis],
+                     words.speed_of(many) / words.speed_of(few),
                      words.money_of(many) / words.money_of(few), words.money_word(),
                      words.per_sample() ? "sample" : "token");
 }
 
-void add_more_nodes(const Sweep& sweep, std::size_t axis, std::size_t most, std::vector<std::string>& answers) {
+void add_more_nodes(const Sweep& sweep, std::size_t axis, std::size_t most,
+                    std::vector<std::string>& answers) {
   constexpr std::size_t most_steps = 6;
   constexpr double worth_telling = 1.005;
   const SweepWords words(sweep);
-  std::set<std::string> told;  // with other prices the ratios are the same where all nodes have the same price
+  std::set<std::string> told;  // with other prices the ratios are the same where all nodes have the
+                               // same price
   std::set<std::string> besides;
   for (const SweepChain& chain : chains_of(sweep, axis, false)) {
     if (told.size() == most) return;
@@ -122,10 +132,12 @@ void add_more_nodes(const Sweep& sweep, std::size_t axis, std::size_t most, std:
     std::string beside = words.beside_text(*enough, with_prices({axis}, sweep));
     if (steps.empty() || !told.insert(beside + join(steps)).second) continue;
     if (!besides.insert(beside).second) beside = words.beside_text(*enough, {axis});
-    answers.push_back(fmt::format("more {}{}: {}", sweep.axes[axis].name, beside, join(steps, "; ")));
+    answers.push_back(
+        fmt::format("more {}{}: {}", sweep.axes[axis].name, beside, join(steps, "; ")));
     if (enough == chain.rows.back()) continue;
-    answers.push_back(fmt::format("leave out {}{}: with more than {} of them no plan that was found is faster",
-                                  sweep.axes[axis].name, beside, enough->values[axis]));
+    answers.push_back(
+        fmt::format("leave out {}{}: with more than {} of them no plan that was found is faster",
+                    sweep.axes[axis].name, beside, enough->values[axis]));
   }
 }
 
@@ -136,11 +148,13 @@ void add_left_out(const Sweep& sweep, std::size_t most, std::vector<std::string>
     if (!row.plan) continue;
     const std::vector<std::string> names = groups_left_out(*row.plan, row.cluster);
     if (names.empty()) continue;
-    const std::string text = fmt::format("leave out {} of \"{}\": no plan that was found {} with them",
-                                         join(names, " and "), row.cluster.name, better_text(*row.plan));
+    const std::string text =
+        fmt::format("leave out {} of \"{}\": no plan that was found {} with them",
+                    join(names, " and "), row.cluster.name, better_text(*row.plan));
     if (std::find(told.begin(), told.end(), text) == told.end()) told.push_back(text);
   }
-  answers.insert(answers.end(), told.begin(), told.begin() + static_cast<std::ptrdiff_t>(std::min(most, told.size())));
+  answers.insert(answers.end(), told.begin(),
+                 told.begin() + static_cast<std::ptrdiff_t>(std::min(most, told.size())));
 }
 
 std::string style_text(const Plan& plan) {
@@ -161,7 +175,8 @@ std::vector<std::size_t> parallelism_axes(const Sweep& sweep) {
 }
 
 /// Sentences on where the way to share a model changes along an axis.
-void add_styles(const Sweep& sweep, std::size_t axis, std::size_t most, std::vector<std::string>& answers) {
+void add_styles(const Sweep& sweep, std::size_t axis, std::size_t most,
+                std::vector<std::string>& answers) {
   const SweepWords words(sweep);
   std::vector<std::size_t> without = with_prices(parallelism_axes(sweep), sweep);
   without.push_back(axis);
@@ -189,13 +204,15 @@ void add_style_counts(const Sweep& sweep, std::vector<std::string>& answers) {
     ++all;
   }
   if (all == 0) return;
-  answers.push_back(fmt::format("of {} plans {} are ZeRO without a pipeline, {} pipelines, {} replicas alone", all,
-                                counts[PlanStyle::zero], counts[PlanStyle::pipeline], counts[PlanStyle::replicas]));
+  answers.push_back(fmt::format(
+      "of {} plans {} are ZeRO without a pipeline, {} pipelines, {} replicas alone", all,
+      counts[PlanStyle::zero], counts[PlanStyle::pipeline], counts[PlanStyle::replicas]));
 }
 
 bool is_pooled(const Sweep& sweep, std::size_t axis, bool pools_parallelism) {
   const SweepAxis& of = sweep.axes[axis];
-  return pools_parallelism && (of.key.starts_with("parallelism.") || of.kind == SweepAxis::Kind::price);
+  return pools_parallelism &&
+         (of.key.starts_with("parallelism.") || of.kind == SweepAxis::Kind::price);
 }
 
 }  // namespace
@@ -214,10 +231,12 @@ PlanStyle style_of(const Plan& plan) {
 std::string plan_in_short(const Plan& plan) {
   const int zero = zero_stage_of(plan);
   const std::string saves = zero > 0 ? fmt::format(" ZeRO {}", zero) : "";
-  if (!plan.uniform()) return fmt::format("{} stages on {} devices{}", plan.num_stages(), plan.num_devices(), saves);
-  return fmt::format("PP {} DP {}{} TP {}{}", plan.num_stages(), plan.stages.front().replicas / plan.context,
-                     plan.context > 1 ? fmt::format(" CP {}", plan.context) : "", plan.stages.front().tensor_parallel,
-                     saves);
+  if (!plan.uniform())
+    return fmt::format("{} stages on {} devices{}", plan.num_stages(), plan.num_devices(), saves);
+  return fmt::format("PP {} DP {}{} TP {}{}", plan.num_stages(),
+                     plan.stages.front().replicas / plan.context,
+                     plan.context > 1 ? fmt::format(" CP {}", plan.context) : "",
+                     plan.stages.front().tensor_parallel, saves);
 }
 
 std::vector<SweepChain> chains_of(const Sweep& sweep, std::size_t axis, bool pools_parallelism) {
@@ -254,7 +273,8 @@ std::vector<std::string> sweep_answers(const Sweep& sweep, std::size_t most) {
   const std::size_t before = answers.size();
   for (std::size_t a = 0; a < sweep.axes.size(); ++a) {
     const bool is_style = sweep.axes[a].key.starts_with("parallelism.");
-    if (sweep.axes[a].kind != SweepAxis::Kind::price && !is_style) add_styles(sweep, a, most, answers);
+    if (sweep.axes[a].kind != SweepAxis::Kind::price && !is_style)
+      add_styles(sweep, a, most, answers);
   }
   if (answers.size() == before) add_style_counts(sweep, answers);
   return answers;

@@ -23,12 +23,13 @@ struct SweepChain {
   std::vector<const SweepRow*> rows;
 };
 
-/// Chains of at least two rows with plans over an axis of numbers that is varied. Where `pools_parallelism`, rows that
-/// differ in keys of [parallelism] and in prices too are one, the fastest.
+/// Chains of at least two rows with plans over an axis of numbers that is varied. Where
+/// `pools_parallelism`, rows that differ in keys of [parallelism] and in prices too are one, the
+/// fastest.
 std::vector<SweepChain> chains_of(const Sweep& sweep, std::size_t axis, bool pools_parallelism);
 
-/// Sentences that the points of a sweep tell: the fastest and the cheapest, what more nodes give, which nodes are left
-/// out, and when ZeRO beats a pipeline. `most` of each kind.
+/// Sentences that the points of a sweep tell: the fastest and the cheapest, what more nodes give,
+/// which nodes are left out, and when ZeRO beats a pipeline. `most` of each kind.
 std::vector<std::string> sweep_answers(const Sweep& sweep, std::size_t most);
 
 }  // namespace pptrain

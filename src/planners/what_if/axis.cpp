@@ -19,14 +19,16 @@ constexpr std::size_t most_points = 100000;
 
 std::string without_outer_spaces(const std::string& text) {
   const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
+  return begin == std::string::npos ? ""
+                                    : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
 std::optional<int> count_of(const std::string& text) {
   int value = 0;
   const char* end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, value);
-  const bool is_count = read.ec == std::errc() && read.ptr == end && value >= 0 && value <= most_nodes;
+  const bool is_count =
+      read.ec == std::errc() && read.ptr == end && value >= 0 && value <= most_nodes;
   return is_count ? std::optional(value) : std::nullopt;
 }
 
@@ -42,11 +44,13 @@ double value_number(const std::string& value) {
   double number = 0.0;
   const char* end = value.data() + value.size();
   const auto read = std::from_chars(value.data(), end, number);
-  return read.ec == std::errc() && read.ptr == end ? number : std::numeric_limits<double>::quiet_NaN();
+  return read.ec == std::errc() && read.ptr == end ? number
+                                                   : std::numeric_limits<double>::quiet_NaN();
 }
 
 bool SweepAxis::is_numeric() const {
-  return std::none_of(values.begin(), values.end(), [](const auto& value) { return std::isnan(value_number(value)); });
+  return std::none_of(values.begin(), values.end(),
+                      [](const auto& value) { return std::isnan(value_number(value)); });
 }
 
 std::vector<std::string> listed_values(const std::string& text, const std::string& place) {
@@ -71,8 +75,8 @@ std::vector<std::string> listed_values(const std::string& text, const std::strin
   for (std::string& value : values) {
     value = without_outer_spaces(value);
     if (!value.empty()) continue;
-    throw_bad_input({place, fmt::format("\"{}\" has an empty value", shown(text)), "commas stand between values",
-                     "remove a comma"});
+    throw_bad_input({place, fmt::format("\"{}\" has an empty value", shown(text)),
+                     "commas stand between values", "remove a comma"});
   }
   return values;
 }
@@ -82,7 +86,8 @@ std::vector<std::string> node_counts(const std::string& text, const std::string&
   for (const std::string& value : listed_values(text, place)) {
     const std::size_t dots = value.find("..");
     const std::optional<int> first = count_of(value.substr(0, dots));
-    const std::optional<int> last = dots == std::string::npos ? first : count_of(value.substr(dots + 2));
+    const std::optional<int> last =
+        dots == std::string::npos ? first : count_of(value.substr(dots + 2));
     if (!first || !last || *last < *first) refuse_count(value, place);
     if (*last - *first > static_cast<int>(most_points)) refuse_count(value, place);
     for (int n = *first; n <= *last; ++n) counts.push_back(std::to_string(n));
@@ -90,13 +95,14 @@ std::vector<std::string> node_counts(const std::string& text, const std::string&
   return counts;
 }
 
-KeyValues key_values(const std::string& text, const std::string& option, const std::string& example) {
+KeyValues key_values(const std::string& text, const std::string& option,
+                     const std::string& example) {
   const std::size_t equals = text.find('=');
   if (equals != std::string::npos && equals > 0 && equals + 1 < text.size()) {
     return {without_outer_spaces(text.substr(0, equals)), text.substr(equals + 1)};
   }
-  throw_bad_input({fmt::format("command line: {} {}", option, shown(text)), "it is no NAME=VALUES", "",
-                   fmt::format("write for instance {} {}", option, example)});
+  throw_bad_input({fmt::format("command line: {} {}", option, shown(text)), "it is no NAME=VALUES",
+                   "", fmt::format("write for instance {} {}", option, example)});
 }
 
 std::vector<std::vector<std::string>> all_points(const std::vector<SweepAxis>& axes) {
@@ -104,7 +110,8 @@ std::vector<std::vector<std::string>> all_points(const std::vector<SweepAxis>& a
   for (const SweepAxis& axis : axes) {
     if (points.size() * axis.values.size() > most_points) {
       throw_bad_input({"command line", fmt::format("more than {} points", most_points),
-                       "each of them is a search of seconds", "vary fewer things, or give fewer values"});
+                       "each of them is a search of seconds",
+                       "vary fewer things, or give fewer values"});
     }
     std::vector<std::vector<std::string>> longer;
     for (const std::vector<std::string>& point : points) {

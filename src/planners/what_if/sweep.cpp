@@ -30,8 +30,9 @@ std::string search_key(const SweepPoint& point) {
     for (NodeGroup& group : cluster.groups) group.price.reset();
     for (Switch& s : cluster.switches) s.egress = 0.0;
   }
-  return fmt::format("{}\n{}\n{}\n{}\n{}", write_config(config), config.model.description, write_cluster(cluster),
-                     point.planner, point.restrictions.micro_batch_size.value_or(0));
+  return fmt::format("{}\n{}\n{}\n{}\n{}", write_config(config), config.model.description,
+                     write_cluster(cluster), point.planner,
+                     point.restrictions.micro_batch_size.value_or(0));
 }
 
 /// What a search found.
@@ -53,9 +54,10 @@ Found search_point(const SweepPoint& point) {
   restrictions.threads = 1;
   try {
     check_instance(instance, point.config.source);
-    SearchResult result = search_by_objective(
-        {point.planner, instance, restrictions, point.config.source, Stop(point.config.planner.time_limit)},
-        objective_of(point.config), question);
+    SearchResult result =
+        search_by_objective({point.planner, instance, restrictions, point.config.source,
+                             Stop(point.config.planner.time_limit)},
+                            objective_of(point.config), question);
     return {std::move(result.plan), std::move(result.why_not), false};
   } catch (const Error& error) {
     return {std::nullopt, error.what(), error.code() == ExitCode::bad_input};
@@ -93,8 +95,10 @@ std::string common_currency(const std::vector<SweepPoint>& points) {
   for (const SweepPoint& point : points) {
     if (point.cluster.currency.empty() || point.cluster.currency == currency) continue;
     if (!currency.empty()) {
-      throw_bad_input({"command line: sweep", fmt::format("prices in {} and {}", currency, point.cluster.currency),
-                       "amounts of different currencies cannot be compared", "give all prices in one currency"});
+      throw_bad_input({"command line: sweep",
+                       fmt::format("prices in {} and {}", currency, point.cluster.currency),
+                       "amounts of different currencies cannot be compared",
+                       "give all prices in one currency"});
     }
     currency = point.cluster.currency;
   }
@@ -104,19 +108,22 @@ std::string common_currency(const std::vector<SweepPoint>& points) {
 }  // namespace
 
 double SweepRow::seconds_each(bool per_sample) const {
-  const double amount = static_cast<double>(plan->samples_per_step()) * (per_sample ? 1.0 : *tokens_per_sample);
+  const double amount =
+      static_cast<double>(plan->samples_per_step()) * (per_sample ? 1.0 : *tokens_per_sample);
   const double goodput = plan->predicted->failures ? plan->predicted->failures->goodput : 1.0;
   return plan->predicted->iteration_seconds / goodput / amount;
 }
 
 double SweepRow::money_each(bool per_sample) const {
   if (!has_money()) return seconds_each(per_sample) / seconds_of_hour * plan->num_devices();
-  const double amount = static_cast<double>(plan->samples_per_step()) * (per_sample ? 1.0 : *tokens_per_sample);
+  const double amount =
+      static_cast<double>(plan->samples_per_step()) * (per_sample ? 1.0 : *tokens_per_sample);
   return *plan->predicted->cost->money_per_step / amount;
 }
 
 bool Sweep::has_plans() const {
-  return std::any_of(rows.begin(), rows.end(), [](const SweepRow& row) { return row.plan.has_value(); });
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const SweepRow& row) { return row.plan.has_value(); });
 }
 
 void mark_front(Sweep& sweep) {
@@ -156,7 +163,8 @@ Sweep run_sweep(std::vector<SweepAxis> axes, const std::vector<SweepPoint>& poin
       search_of.push_back(-1);
       continue;
     }
-    const auto [entry, is_new] = searches.try_emplace(search_key(point), static_cast<int>(searched.size()));
+    const auto [entry, is_new] =
+        searches.try_emplace(search_key(point), static_cast<int>(searched.size()));
     if (is_new) searched.push_back(&point);
     search_of.push_back(entry->second);
   }
@@ -173,11 +181,12 @@ Sweep run_sweep(std::vector<SweepAxis> axes, const std::vector<SweepPoint>& poin
   parallel_for(static_cast<int>(points.size()), threads, [&](int, int i) {
     const auto place = static_cast<std::size_t>(i);
     const int search = search_of[place];
-    sweep.rows[place] =
-        search < 0 ? refused_row(points[place]) : row_of(points[place], found[static_cast<std::size_t>(search)]);
+    sweep.rows[place] = search < 0 ? refused_row(points[place])
+                                   : row_of(points[place], found[static_cast<std::size_t>(search)]);
   });
-  sweep.counts_tokens = std::all_of(sweep.rows.begin(), sweep.rows.end(),
-                                    [](const SweepRow& row) { return !row.plan || row.tokens_per_sample; });
+  sweep.counts_tokens = std::all_of(sweep.rows.begin(), sweep.rows.end(), [](const SweepRow& row) {
+    return !row.plan || row.tokens_per_sample;
+  });
   mark_front(sweep);
   sweep.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return sweep;

@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// The points of a sweep as one table of as many columns as the screen has, a mark at those on the front of time and
-/// money, and the sentences of `sweep_answers`.
+/// The points of a sweep as one table of as many columns as the screen has, a mark at those on the
+/// front of time and money, and the sentences of `sweep_answers`.
 std::string sweep_text(const Sweep& sweep);
 
 /// The points as CSV: a line of names, then one for each point; what is not known is empty.

@@ -24,8 +24,11 @@ int positive_number(std::string_view text) {
 std::vector<std::filesystem::path> entries_of(const std::string& folder) {
   std::error_code failure;
   std::vector<std::filesystem::path> entries;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, failure)) entries.push_back(entry.path());
-  if (failure) throw_bad_input({folder, "cannot be read", failure.message(), "check the path and its permissions"});
+  for (const auto& entry : std::filesystem::directory_iterator(folder, failure))
+    entries.push_back(entry.path());
+  if (failure)
+    throw_bad_input(
+        {folder, "cannot be read", failure.message(), "check the path and its permissions"});
   std::sort(entries.begin(), entries.end());
   return entries;
 }
@@ -37,11 +40,13 @@ Json parse_foreign(const std::string& file) {
 namespace {
 
 std::string described(const ForeignTimes& times) {
-  return fmt::format("device \"{}\", tensor-parallel degree {}, {} samples", times.device, times.tensor_parallel,
-                     times.samples);
+  return fmt::format("device \"{}\", tensor-parallel degree {}, {} samples", times.device,
+                     times.tensor_parallel, times.samples);
 }
 
-auto key_of(const ForeignTimes& times) { return std::tie(times.device, times.tensor_parallel, times.samples); }
+auto key_of(const ForeignTimes& times) {
+  return std::tie(times.device, times.tensor_parallel, times.samples);
+}
 
 void check_some_time(const ForeignTimes& times) {
   double whole = 0.0;
@@ -59,14 +64,16 @@ void hold_together(ForeignProfile& profile) {
     check_some_time(times);
     if (times.layers.size() == all.front().layers.size()) continue;
     throw_bad_input({times.place,
-                     fmt::format("it has {} layers, but {} has {}", times.layers.size(), all.front().place,
-                                 all.front().layers.size()),
+                     fmt::format("it has {} layers, but {} has {}", times.layers.size(),
+                                 all.front().place, all.front().layers.size()),
                      "they cannot be of one model", "move the files of the other model elsewhere"});
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](const ForeignTimes& a, const ForeignTimes& b) { return key_of(a) < key_of(b); });
+  std::stable_sort(all.begin(), all.end(), [](const ForeignTimes& a, const ForeignTimes& b) {
+    return key_of(a) < key_of(b);
+  });
   const auto twice = std::adjacent_find(
-      all.begin(), all.end(), [](const ForeignTimes& a, const ForeignTimes& b) { return key_of(a) == key_of(b); });
+      all.begin(), all.end(),
+      [](const ForeignTimes& a, const ForeignTimes& b) { return key_of(a) == key_of(b); });
   if (twice == all.end()) return;
   throw_bad_input({std::next(twice)->place,
                    fmt::format("it has times of {}, as {} has", described(*twice), twice->place),
@@ -76,9 +83,11 @@ void hold_together(ForeignProfile& profile) {
 }  // namespace foreign
 
 bool ForeignProfile::is_whole() const {
-  return !sizes.empty() && std::all_of(sizes.begin(), sizes.end(), [this](const ForeignSizes& layer) {
-    return (layer.output_bytes > 0.0 || &layer == &sizes.back()) && layer.stored_bytes.contains(1);
-  });
+  return !sizes.empty() &&
+         std::all_of(sizes.begin(), sizes.end(), [this](const ForeignSizes& layer) {
+           return (layer.output_bytes > 0.0 || &layer == &sizes.back()) &&
+                  layer.stored_bytes.contains(1);
+         });
 }
 
 std::vector<std::string> ForeignProfile::devices() const {
@@ -110,11 +119,12 @@ const std::vector<std::string>& foreign_planners() {
 }
 
 ForeignProfile read_foreign_profile(const std::string& planner, const std::string& path) {
-  const auto* reader =
-      std::find_if(std::begin(readers), std::end(readers), [&](const Reader& each) { return each.planner == planner; });
+  const auto* reader = std::find_if(std::begin(readers), std::end(readers),
+                                    [&](const Reader& each) { return each.planner == planner; });
   if (reader == std::end(readers)) {
-    throw_bad_input({"command line: --from", fmt::format("unknown planner \"{}\"", shown(planner)), "",
-                     did_you_mean(planner, foreign_planners(), "known ones: " + join(foreign_planners()))});
+    throw_bad_input(
+        {"command line: --from", fmt::format("unknown planner \"{}\"", shown(planner)), "",
+         did_you_mean(planner, foreign_planners(), "known ones: " + join(foreign_planners()))});
   }
   ForeignProfile profile = reader->read(path);
   foreign::hold_together(profile);

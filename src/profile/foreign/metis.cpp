@@ -1,4 +1,5 @@
-// Profiles of Metis: a file for each device, degree and batch size, with one time of F and B together for each layer.
+// Profiles of Metis: a file for each device, degree and batch size, with one time of F and B
+// together for each layer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "DeviceType.";
-constexpr const char* naming = "its files are called DeviceType.NAME_tpN_bsN.json, with the degree and the batch size";
+constexpr const char* naming =
+    "its files are called DeviceType.NAME_tpN_bsN.json, with the degree and the batch size";
 constexpr double rounding = 0.03;  ///< of parameters: norms and biases that members do not divide
 
 /// What the name of a file says.
@@ -35,7 +37,8 @@ std::optional<MetisFile> named_file(const fs::path& path) {
   }
   MetisFile file = {path.string(), name.substr(prefix.size(), degree - prefix.size())};
   file.degree = positive_number(std::string_view(name).substr(degree + 3, batch - degree - 3));
-  file.samples = positive_number(std::string_view(name).substr(batch + 3, name.size() - ending.size() - batch - 3));
+  file.samples = positive_number(
+      std::string_view(name).substr(batch + 3, name.size() - ending.size() - batch - 3));
   if (file.degree == 0 || file.samples == 0) return std::nullopt;
   return file;
 }
@@ -54,8 +57,8 @@ std::vector<MetisFile> metis_files(const std::string& path) {
     }
   }
   if (files.empty()) {
-    throw_bad_input(
-        {path, "it is no profile of Metis and no folder with one", naming, "name the folder that has such files"});
+    throw_bad_input({path, "it is no profile of Metis and no folder with one", naming,
+                     "name the folder that has such files"});
   }
   return files;
 }
@@ -63,12 +66,14 @@ std::vector<MetisFile> metis_files(const std::string& path) {
 std::vector<double> amounts(const JsonNode& node) {
   std::vector<double> values;
   for (const JsonNode& element : node.elements()) values.push_back(element.number_at_least(0.0));
-  if (values.empty()) node.refuse("has no layers", "a profile has a number for each layer", "measure the model again");
+  if (values.empty())
+    node.refuse("has no layers", "a profile has a number for each layer",
+                "measure the model again");
   return values;
 }
 
-/// F is taken as a third of the time of a layer: its backward pass has two products of matrices, for the gradients of
-/// inputs and of weights, for each of its forward pass.
+/// F is taken as a third of the time of a layer: its backward pass has two products of matrices,
+/// for the gradients of inputs and of weights, for each of its forward pass.
 ForeignTimes times_of(const MetisFile& file, const JsonNode& milliseconds) {
   ForeignTimes times = {file.device, file.degree, static_cast<double>(file.samples), {}, file.path};
   for (const double whole : amounts(milliseconds)) {
@@ -83,7 +88,8 @@ std::vector<double> parameters_of(const JsonNode& root, std::size_t num_layers) 
   const JsonNode node = root.at("model").at("parameters").at("parameters_per_layer_bytes");
   std::vector<double> bytes = amounts(node);
   if (bytes.size() != num_layers) {
-    node.refuse(fmt::format("it has {} layers, but layer_compute_total_ms has {}", bytes.size(), num_layers),
+    node.refuse(fmt::format("it has {} layers, but layer_compute_total_ms has {}", bytes.size(),
+                            num_layers),
                 "both are of the same layers", "correct the file, or measure the model again");
   }
   return bytes;
@@ -93,8 +99,9 @@ void check_count(const JsonNode& model, std::size_t num_layers) {
   if (!model.has("num_layers")) return;
   const JsonNode node = model.at("num_layers");
   if (node.integer() == static_cast<std::int64_t>(num_layers)) return;
-  node.refuse(fmt::format("it is {}, but layer_compute_total_ms has {} layers", node.integer(), num_layers),
-              "both are of the same layers", "correct the file, or measure the model again");
+  node.refuse(
+      fmt::format("it is {}, but layer_compute_total_ms has {} layers", node.integer(), num_layers),
+      "both are of the same layers", "correct the file, or measure the model again");
 }
 
 bool about(double a, double b) { return std::abs(a - b) <= rounding * std::max(a, b); }
@@ -107,8 +114,9 @@ class MetisReader {
     profile_.runtime = "megatron";
     profile_.parameter_unit = ParameterUnit::bytes;
     profile_.backward = "F is a third of the time of F and B together";
-    profile_.left_out = {"memory of layers: one number for state, activations and what the allocator reserves",
-                         "time between F and B, of batches, and of sums of gradients"};
+    profile_.left_out = {
+        "memory of layers: one number for state, activations and what the allocator reserves",
+        "time between F and B, of batches, and of sums of gradients"};
   }
 
   void add(const MetisFile& file) {
@@ -118,14 +126,17 @@ class MetisReader {
     profile_.times.push_back(times_of(file, seconds.at("layer_compute_total_ms")));
     check_count(root.at("model"), profile_.times.back().layers.size());
     take_parameters(file, parameters_of(root, profile_.times.back().layers.size()));
-    if (root.at("model").has("model_name")) profile_.model = root.at("model").at("model_name").string();
-    if (seconds.has("optimizer_time_ms")) take_step(file, seconds.at("optimizer_time_ms").number_at_least(0.0) / 1e3);
+    if (root.at("model").has("model_name"))
+      profile_.model = root.at("model").at("model_name").string();
+    if (seconds.has("optimizer_time_ms"))
+      take_step(file, seconds.at("optimizer_time_ms").number_at_least(0.0) / 1e3);
   }
 
   const ForeignProfile& profile() const { return profile_; }
 
  private:
-  /// Keeps the parameters of the smallest degree, as some files have a member's shard and others the whole layer.
+  /// Keeps the parameters of the smallest degree, as some files have a member's shard and others
+  /// the whole layer.
   void take_parameters(const MetisFile& file, const std::vector<double>& bytes) {
     if (!profile_.sizes.empty()) check_same_model(file, bytes);
     if (!profile_.sizes.empty() && file.degree >= profile_.parameters_degree) return;
@@ -141,16 +152,19 @@ class MetisReader {
       const double before = profile_.sizes[l].parameters;
       const double shard = before * profile_.parameters_degree / file.degree;
       if (about(bytes[l], before) || about(bytes[l], shard)) continue;
-      throw_bad_input({fmt::format("{}: model.parameters.parameters_per_layer_bytes[{}]", file.path, l),
-                       fmt::format("the layer has {} bytes, but {} in {}", bytes[l], before,
-                                   profile_.sizes_place.substr(0, profile_.sizes_place.find(": "))),
-                       "they cannot be of one model", "move the files of the other model elsewhere"});
+      throw_bad_input(
+          {fmt::format("{}: model.parameters.parameters_per_layer_bytes[{}]", file.path, l),
+           fmt::format("the layer has {} bytes, but {} in {}", bytes[l], before,
+                       profile_.sizes_place.substr(0, profile_.sizes_place.find(": "))),
+           "they cannot be of one model", "move the files of the other model elsewhere"});
     }
   }
 
-  /// The step does not depend on the batch size, so that the least time is the one that nothing else disturbed.
+  /// The step does not depend on the batch size, so that the least time is the one that nothing
+  /// else disturbed.
   void take_step(const MetisFile& file, double seconds) {
-    const auto [known, is_new] = profile_.step_seconds.insert({{file.device, file.degree}, seconds});
+    const auto [known, is_new] =
+        profile_.step_seconds.insert({{file.device, file.degree}, seconds});
     if (!is_new) known->second = std::min(known->second, seconds);
   }
 

@@ -1,5 +1,5 @@
-// Profiles of Sailor: a file for each device, with F, B and the optimizer's step of each layer by micro-batch and
-// degree; and llm_info.json, with the sizes of the layers of all models.
+// Profiles of Sailor: a file for each device, with F, B and the optimizer's step of each layer by
+// micro-batch and degree; and llm_info.json, with the sizes of the layers of all models.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* times_file = "profile.json";
 constexpr const char* sizes_file = "llm_info.json";
-constexpr int most_folders_above = 3;  ///< from the profiles of a model to llm_info.json in Sailor's repository
+constexpr int most_folders_above = 3;  ///< from the profiles of a model to llm_info.json in
+                                       ///< Sailor's repository
 
 /// The path without "." and a slash at its end, so that its last part is a name.
 fs::path plain_path(const fs::path& path) {
@@ -31,12 +32,14 @@ bool is_file(const fs::path& path) {
 /// Files of a model.
 struct SailorFiles {
   fs::path model;               ///< its folder
-  std::vector<fs::path> times;  ///< a file for each device, whose folder has its name; as people named the path
+  std::vector<fs::path> times;  ///< a file for each device, whose folder has its name; as people
+                                ///< named the path
 };
 
 SailorFiles sailor_files(const fs::path& named) {
   const fs::path whole = plain_path(named);
-  if (is_file(named) && named.filename() == times_file) return {whole.parent_path().parent_path(), {named}};
+  if (is_file(named) && named.filename() == times_file)
+    return {whole.parent_path().parent_path(), {named}};
   if (is_file(named / times_file)) return {whole.parent_path(), {named / times_file}};
   SailorFiles files = {whole, {}};
   std::error_code ignored;
@@ -46,9 +49,10 @@ SailorFiles sailor_files(const fs::path& named) {
     }
   }
   if (files.times.empty()) {
-    throw_bad_input({named.string(), "it has no profile of Sailor",
-                     "these lie in the folder of a model, in a folder for each device: A100-40/profile.json",
-                     "name the folder of a model, or that of one device"});
+    throw_bad_input(
+        {named.string(), "it has no profile of Sailor",
+         "these lie in the folder of a model, in a folder for each device: A100-40/profile.json",
+         "name the folder of a model, or that of one device"});
   }
   return files;
 }
@@ -57,15 +61,16 @@ SailorFiles sailor_files(const fs::path& named) {
 int number_key(const JsonNode& node, const std::string& key, const char* what) {
   const int number = positive_number(key);
   if (number > 0) return number;
-  node.refuse(fmt::format("the key \"{}\" is no {}", key, what), "it has to be a whole number of at least 1",
+  node.refuse(fmt::format("the key \"{}\" is no {}", key, what),
+              "it has to be a whole number of at least 1",
               "profile.json is {micro-batch: {degree: {layer: [F, B, step]}}}");
 }
 
 LayerSeconds seconds_of(const JsonNode& layer) {
   const std::vector<JsonNode> parts = layer.elements();
   if (parts.size() != 3) {
-    layer.refuse(fmt::format("it has {} numbers", parts.size()), "a layer has seconds of F, of B and of the step",
-                 "let Sailor measure it again");
+    layer.refuse(fmt::format("it has {} numbers", parts.size()),
+                 "a layer has seconds of F, of B and of the step", "let Sailor measure it again");
   }
   for (const JsonNode& part : parts) part.number_at_least(0.0);
   const double backward = parts[1].number();
@@ -76,7 +81,9 @@ LayerSeconds seconds_of(const JsonNode& layer) {
 std::vector<JsonNode> numbered_layers(const JsonNode& node) {
   std::vector<JsonNode> layers;
   const std::size_t count = node.keys().size();
-  if (count == 0) node.refuse("has no layers", "a profile has a number for each layer", "let Sailor measure it again");
+  if (count == 0)
+    node.refuse("has no layers", "a profile has a number for each layer",
+                "let Sailor measure it again");
   for (std::size_t l = 0; l < count; ++l) layers.push_back(node.at(std::to_string(l)));
   return layers;
 }
@@ -89,10 +96,13 @@ void add_times(const std::string& file, ForeignProfile& profile) {
   for (const std::string& samples : root.keys()) {
     const JsonNode degrees = root.at(samples);
     const int number = number_key(root, samples, "micro-batch");
-    if (degrees.keys().empty()) degrees.refuse("it has no times", "", "let Sailor measure it again, or leave it out");
+    if (degrees.keys().empty())
+      degrees.refuse("it has no times", "", "let Sailor measure it again, or leave it out");
     for (const std::string& degree : degrees.keys()) {
-      ForeignTimes times = {device, number_key(degrees, degree, "degree"), static_cast<double>(number), {}, {}};
-      for (const JsonNode& layer : numbered_layers(degrees.at(degree))) times.layers.push_back(seconds_of(layer));
+      ForeignTimes times = {
+          device, number_key(degrees, degree, "degree"), static_cast<double>(number), {}, {}};
+      for (const JsonNode& layer : numbered_layers(degrees.at(degree)))
+        times.layers.push_back(seconds_of(layer));
       times.place = fmt::format("{}: {}.{}", file, samples, degree);
       profile.times.push_back(std::move(times));
     }
@@ -109,14 +119,15 @@ fs::path find_sizes(fs::path folder) {
   return {};
 }
 
-/// Takes the sizes of the layers at one degree, for one sample. Parameters and outputs are those of the smallest
-/// degree.
+/// Takes the sizes of the layers at one degree, for one sample. Parameters and outputs are those of
+/// the smallest degree.
 void take_sizes(const JsonNode& layers, int degree, ForeignProfile& profile) {
   const std::vector<JsonNode> numbered = numbered_layers(layers);
   if (numbered.size() != profile.num_layers()) {
-    layers.refuse(fmt::format("it has {} layers, but {} has {}", numbered.size(), profile.times.front().place,
-                              profile.num_layers()),
-                  "they cannot be of one model", "correct the file, or leave it out and name the model by --model");
+    layers.refuse(fmt::format("it has {} layers, but {} has {}", numbered.size(),
+                              profile.times.front().place, profile.num_layers()),
+                  "they cannot be of one model",
+                  "correct the file, or leave it out and name the model by --model");
   }
   const bool is_first = profile.sizes.empty(), is_smaller = degree < profile.parameters_degree;
   profile.sizes.resize(numbered.size());
@@ -137,7 +148,8 @@ void add_sizes(const fs::path& file, ForeignProfile& profile) {
   const Json document = parse_foreign(file.string());
   const JsonNode root(document, file.string());
   if (!root.has(profile.model)) {
-    profile.left_out.push_back(fmt::format("sizes of layers: {} has no model \"{}\"", sizes_file, profile.model));
+    profile.left_out.push_back(
+        fmt::format("sizes of layers: {} has no model \"{}\"", sizes_file, profile.model));
     return;
   }
   const JsonNode degrees = root.at(profile.model);
@@ -155,7 +167,8 @@ ForeignProfile read_sailor(const std::string& path) {
   profile.model = files.model.filename().string();
   profile.runtime = "megatron-deepspeed";
   profile.backward = "F and B are as measured";
-  profile.left_out = {"the optimizer's step: one time for all layers, of a model with fewer of them"};
+  profile.left_out = {
+      "the optimizer's step: one time for all layers, of a model with fewer of them"};
   for (const fs::path& file : files.times) add_times(file.string(), profile);
   if (const fs::path sizes = find_sizes(files.model); !sizes.empty()) add_sizes(sizes, profile);
   return profile;

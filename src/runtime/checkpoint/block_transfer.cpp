@@ -12,8 +12,10 @@ namespace {
 /// Elements of blocks that a rank keeps at a time: 32 MiB.
 constexpr std::int64_t most_elements_in_round = 8 * checkpoint_block_elements;
 
-/// A gradient norm that is finite does not say that the update was: a learning rate may be too large for fp32.
-void require_finite(const std::string& path, const CheckpointDataset& dataset, const float* values, std::size_t count) {
+/// A gradient norm that is finite does not say that the update was: a learning rate may be too
+/// large for fp32.
+void require_finite(const std::string& path, const CheckpointDataset& dataset, const float* values,
+                    std::size_t count) {
   if (all_finite(values, count)) return;
   throw_runtime_failure({path, "the checkpoint is not written",
                          dataset.path + " holds NaN or infinity: the training diverged",
@@ -31,12 +33,13 @@ std::vector<CheckpointDataset> datasets_of(const Model& model, const OptimizerCo
       datasets.push_back({path, state_spec(spec, state.extent).shape, 0, {}});
     }
   }
-  for (CheckpointDataset& dataset : datasets) dataset.digests.resize(static_cast<std::size_t>(dataset.num_blocks()));
+  for (CheckpointDataset& dataset : datasets)
+    dataset.digests.resize(static_cast<std::size_t>(dataset.num_blocks()));
   return datasets;
 }
 
-BlockTransfer::BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waiter, const std::vector<int>& nodes,
-                             const Model& model, Session& session)
+BlockTransfer::BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waiter,
+                             const std::vector<int>& nodes, const Model& model, Session& session)
     : world_(world),
       waiter_(waiter),
       model_(model),
@@ -56,17 +59,22 @@ void BlockTransfer::load(const std::string& path, const std::vector<CheckpointDa
   run(Direction::load, path, datasets);
 }
 
-void BlockTransfer::run(Direction direction, const std::string& path, const std::vector<CheckpointDataset>& datasets) {
+void BlockTransfer::run(Direction direction, const std::string& path,
+                        const std::vector<CheckpointDataset>& datasets) {
   path_ = path;
   datasets_ = &datasets;
-  attempt([&] { file_.emplace(path, direction == Direction::save ? DataFile::Mode::write : DataFile::Mode::read); });
+  attempt([&] {
+    file_.emplace(path,
+                  direction == Direction::save ? DataFile::Mode::write : DataFile::Mode::read);
+  });
   const std::vector<ParameterSpec> parameters = stored_tensors(model_);
   std::size_t d = 0;  // as `datasets_of` has them
   for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
     const std::vector<ParameterSpec> quantities = quantities_of(optimizer_, parameters[p]);
     for (int q = 0; q < static_cast<int>(quantities.size()); ++q, ++d) {
       const std::vector<Elements> held = parts_.take(p, q, quantities[q]);
-      for (int b = 0; b < datasets[d].num_blocks(); ++b) add_block(direction, d, b, datasets[d].block(b), held);
+      for (int b = 0; b < datasets[d].num_blocks(); ++b)
+        add_block(direction, d, b, datasets[d].block(b), held);
     }
   }
   end_round(direction);
@@ -77,8 +85,8 @@ void BlockTransfer::run(Direction direction, const std::string& path, const std:
   });
 }
 
-void BlockTransfer::add_block(Direction direction, std::size_t dataset, int index, Interval elements,
-                              const std::vector<Elements>& held) {
+void BlockTransfer::add_block(Direction direction, std::size_t dataset, int index,
+                              Interval elements, const std::vector<Elements>& held) {
   Block block = {dataset, index, 0, nullptr, {}, {}};
   for (const Elements& of_rank : held) block.held.push_back(of_rank.within(elements));
   block.rank = choose_rank(block.held);
@@ -101,13 +109,15 @@ int BlockTransfer::choose_rank(const std::vector<Elements>& held) const {
   int chosen = -1;
   for (std::size_t r = 0; r < sizes.size(); ++r) {
     if (2 * sizes[r] < most) continue;
-    if (chosen < 0 || given_[r] < given_[static_cast<std::size_t>(chosen)]) chosen = static_cast<int>(r);
+    if (chosen < 0 || given_[r] < given_[static_cast<std::size_t>(chosen)])
+      chosen = static_cast<int>(r);
   }
   return chosen;
 }
 
 float* BlockTransfer::place_of(Interval elements, const Elements& own) {
-  if (own.device() != nullptr && own.device()->is_host() && own.runs() == Runs{elements}) return own.at(elements.begin);
+  if (own.device() != nullptr && own.device()->is_host() && own.runs() == Runs{elements})
+    return own.at(elements.begin);
   return buffers_.emplace_back(static_cast<std::size_t>(elements.size())).data();
 }
 
@@ -133,7 +143,8 @@ void BlockTransfer::end_round(Direction direction) {
   };
   if (direction == Direction::load) {
     for_own([&](const Block& block, const CheckpointDataset& dataset, std::size_t count) {
-      file_->read(dataset.block_offset(block.index), block.values, count * sizeof(float), dataset.path);
+      file_->read(dataset.block_offset(block.index), block.values, count * sizeof(float),
+                  dataset.path);
       check_block(path_, dataset, block.index, block.values);
     });
     for (const Block& block : round_) exchange_.add(block.in_file, block.held);
@@ -143,8 +154,10 @@ void BlockTransfer::end_round(Direction direction) {
     exchange_.run(transport_, waiter_, "gathering a checkpoint");
     for_own([&](const Block& block, const CheckpointDataset& dataset, std::size_t count) {
       require_finite(path_, dataset, block.values, count);
-      digests_.push_back({block.dataset, static_cast<std::uint64_t>(block.index), block_digest(block.values, count)});
-      file_->write(dataset.block_offset(block.index), block.values, count * sizeof(float), dataset.path);
+      digests_.push_back({block.dataset, static_cast<std::uint64_t>(block.index),
+                          block_digest(block.values, count)});
+      file_->write(dataset.block_offset(block.index), block.values, count * sizeof(float),
+                   dataset.path);
     });
   }
   round_.clear();

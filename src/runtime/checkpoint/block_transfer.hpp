@@ -15,24 +15,24 @@
 
 namespace pptrain {
 
-/// The datasets of a model's checkpoint: for each parameter, in the order of the layers, its weights and then what the
-/// optimizer keeps, as `StatePart::quantity` counts.
+/// The datasets of a model's checkpoint: for each parameter, in the order of the layers, its
+/// weights and then what the optimizer keeps, as `StatePart::quantity` counts.
 std::vector<CheckpointDataset> datasets_of(const Model& model, const OptimizerConfig& optimizer);
 
 /// Moves training state between the ranks that hold it and the blocks of a file.
 ///
-/// Every block is read or written once, whole, by one rank: one of those that hold or need most of it, of these the one
-/// that has been given least so far. The rest of it comes or goes in messages, as between two plans. A rank keeps some
-/// blocks at a time, never the whole model; a block that it holds in one piece, in memory of the host, it reads or
-/// writes in place.
+/// Every block is read or written once, whole, by one rank: one of those that hold or need most of
+/// it, of these the one that has been given least so far. The rest of it comes or goes in messages,
+/// as between two plans. A rank keeps some blocks at a time, never the whole model; a block that it
+/// holds in one piece, in memory of the host, it reads or writes in place.
 class BlockTransfer {
  public:
   /// `nodes[r]` is the node of rank r; the transport reaches all ranks of `world`. Collective.
-  BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waiter, const std::vector<int>& nodes, const Model& model,
-                Session& session);
+  BlockTransfer(MPI_Comm world, Transport& transport, Waiter& waiter, const std::vector<int>& nodes,
+                const Model& model, Session& session);
 
-  /// Writes all blocks to the file at `path` and brings them to the disk; afterwards rank 0 knows all digests.
-  /// Collective. A failure of one rank is thrown by all.
+  /// Writes all blocks to the file at `path` and brings them to the disk; afterwards rank 0 knows
+  /// all digests. Collective. A failure of one rank is thrown by all.
   void save(const std::string& path, std::vector<CheckpointDataset>& datasets);
   /// Reads and checks all blocks. Collective. A failure of one rank is thrown by all.
   void load(const std::string& path, const std::vector<CheckpointDataset>& datasets);
@@ -49,7 +49,8 @@ class BlockTransfer {
     std::vector<Elements> in_file;
   };
 
-  void run(Direction direction, const std::string& path, const std::vector<CheckpointDataset>& datasets);
+  void run(Direction direction, const std::string& path,
+           const std::vector<CheckpointDataset>& datasets);
   void add_block(Direction direction, std::size_t dataset, int index, Interval elements,
                  const std::vector<Elements>& held);
   int choose_rank(const std::vector<Elements>& held) const;

@@ -35,7 +35,8 @@ std::string pack_offsets(const std::vector<CheckpointDataset>& datasets) {
 
 void unpack_offsets(const std::string& packed, std::vector<CheckpointDataset>& datasets) {
   for (std::size_t d = 0; d < datasets.size(); ++d) {
-    std::memcpy(&datasets[d].offset, packed.data() + d * sizeof(std::int64_t), sizeof(std::int64_t));
+    std::memcpy(&datasets[d].offset, packed.data() + d * sizeof(std::int64_t),
+                sizeof(std::int64_t));
   }
 }
 
@@ -61,7 +62,8 @@ WrittenCheckpoint Checkpointer::save(const CheckpointState& state, Session& sess
     if (rank_in(job_.world) == 0) std::filesystem::remove(folder.partial_file(state.step), ignored);
     throw;
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return {folder.file(state.step), bytes_, seconds};
 }
 
@@ -80,7 +82,8 @@ void Checkpointer::write(const CheckpointState& state, Session& session) {
     lay_out_checkpoint(path, datasets);
   });
   unpack_offsets(broadcast(job_.world, pack_offsets(datasets), waiter_), datasets);
-  BlockTransfer(job_.world, transport_, waiter_, job_.nodes, job_.model, session).save(path, datasets);
+  BlockTransfer(job_.world, transport_, waiter_, job_.nodes, job_.model, session)
+      .save(path, datasets);
   collectively(job_.world, waiter_, [&] {
     if (!names) return;
     seal_checkpoint(path, datasets, state);

@@ -36,9 +36,9 @@ class Checkpointer {
 
   /// Bytes of values in a checkpoint.
   double bytes() const { return bytes_; }
-  /// Writes step-N.h5, N = `state.step`, beside, and gives it its name when all of it is on the disk. Where that fails
-  /// on some rank (a full disk), or where some values are no numbers, all throw `Error` (exit code 4), and the
-  /// checkpoints before stay as they are. Collective.
+  /// Writes step-N.h5, N = `state.step`, beside, and gives it its name when all of it is on the
+  /// disk. Where that fails on some rank (a full disk), or where some values are no numbers, all
+  /// throw `Error` (exit code 4), and the checkpoints before stay as they are. Collective.
   WrittenCheckpoint save(const CheckpointState& state, Session& session);
   /// Removes all but the newest `[checkpoint] keep`: when the last one is known to be sound.
   void remove_old() const;

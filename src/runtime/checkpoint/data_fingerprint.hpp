@@ -7,7 +7,8 @@
 
 namespace pptrain {
 
-/// What tells data apart, cheaply: how many samples there are, and XXH3 of some of them, the last one included.
+/// What tells data apart, cheaply: how many samples there are, and XXH3 of some of them, the last
+/// one included.
 std::string data_fingerprint(const Dataset& data, const Model& model);
 
 }  // namespace pptrain

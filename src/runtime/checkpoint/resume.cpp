@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 const std::string latest = "latest";
 
-/// Reads the head on every rank, and a share of the values on each: hosts have copies of their own, which are all
-/// alike. Collective.
+/// Reads the head on every rank, and a share of the values on each: hosts have copies of their own,
+/// which are all alike. Collective.
 CheckpointHead checked(MPI_Comm world, Waiter& waiter, const std::string& path) {
   CheckpointHead head;
   collectively(world, waiter, [&] { head = read_checkpoint_head(path); });
@@ -31,11 +31,13 @@ CheckpointHead checked(MPI_Comm world, Waiter& waiter, const std::string& path) 
   return head;
 }
 
-/// The run directory of a checkpoint, where it is in one of this job; "checkpoints" in it may be a link.
+/// The run directory of a checkpoint, where it is in one of this job; "checkpoints" in it may be a
+/// link.
 fs::path run_of(const std::string& path, const Config& config) {
   std::error_code error;
   const fs::path job = fs::path(config.job.output) / config.job.name;
-  for (const fs::path& file : {fs::absolute(path, error).lexically_normal(), fs::canonical(path, error)}) {
+  for (const fs::path& file :
+       {fs::absolute(path, error).lexically_normal(), fs::canonical(path, error)}) {
     const fs::path run = fs::canonical(file.parent_path().parent_path(), error);
     const bool is_run = !error && file.parent_path().filename() == "checkpoints" &&
                         run.parent_path() == fs::canonical(job, error) && !error;
@@ -80,8 +82,8 @@ class Choice {
     });
   }
 
-  /// The newest sound one of the run that wrote one last; of an earlier run where that one has none. False where there
-  /// is no checkpoint at all.
+  /// The newest sound one of the run that wrote one last; of an earlier run where that one has
+  /// none. False where there is no checkpoint at all.
   bool take_latest() {
     const auto runs = [&] { return runs_with_checkpoints(config_.job.output, config_.job.name); };
     for (const std::string& run : on_rank_0(runs)) {
@@ -97,8 +99,8 @@ class Choice {
  private:
   bool prints() const { return rank_in(world_) == 0; }
 
-  /// The newest sound checkpoint of a run. The run is this job's before it is looked into: another job might add
-  /// checkpoints, or remove them.
+  /// The newest sound checkpoint of a run. The run is this job's before it is looked into: another
+  /// job might add checkpoints, or remove them.
   bool take_newest(const std::string& run) {
     const auto files = [&] {
       const CheckpointFolder folder(run);
@@ -106,7 +108,8 @@ class Choice {
       return folder.files();
     };
     for (const std::string& path : on_rank_0(files)) {
-      if (damaged_ && prints()) log_warning("{}; going back to the checkpoint before it", damaged_->what());
+      if (damaged_ && prints())
+        log_warning("{}; going back to the checkpoint before it", damaged_->what());
       if (is_sound(path)) {
         accept(path);
         return true;
@@ -167,8 +170,9 @@ void find_metrics(Resumed& from) {
 
 }  // namespace
 
-std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                                       const Model& model, const Dataset& data) {
+std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const JobOptions& options,
+                                       const Config& config, const Model& model,
+                                       const Dataset& data) {
   if (options.resume.empty()) return std::nullopt;
   const bool prints = rank_in(world) == 0;
   Choice choice(world, waiter, options, config);
@@ -176,27 +180,30 @@ std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const Job
     choice.take(options.resume);
   } else if (!choice.take_latest()) {
     if (prints)
-      log_info("No checkpoint of {} below {} yet: starting from the beginning", config.job.name, config.job.output);
+      log_info("No checkpoint of {} below {} yet: starting from the beginning", config.job.name,
+               config.job.output);
     return std::nullopt;
   }
   Resumed from = choice.from();
   from.state = choice.head().state;
   from.datasets = datasets_of(model, config.optimizer);
   collectively(world, waiter, [&] {
-    check_same_job(from.path, choice.head(), config, prints ? data_fingerprint(data, model) : choice.head().state.data,
+    check_same_job(from.path, choice.head(), config,
+                   prints ? data_fingerprint(data, model) : choice.head().state.data,
                    from.datasets);
     find_metrics(from);
   });
   if (!prints) return from;
   log_info("Resuming from {}: {} steps done", from.path, from.state.step);
-  for (const std::string& text : changed_settings(from.state, config, sums_over_micro_batches(config, model))) {
+  for (const std::string& text :
+       changed_settings(from.state, config, sums_over_micro_batches(config, model))) {
     log_info("Changed: {}", text);
   }
   return from;
 }
 
-void load_checkpoint(MPI_Comm world, Waiter& waiter, const std::vector<int>& nodes, const Model& model,
-                     const Resumed& from, Session& session) {
+void load_checkpoint(MPI_Comm world, Waiter& waiter, const std::vector<int>& nodes,
+                     const Model& model, const Resumed& from, Session& session) {
   MpiTransport transport(world);
   BlockTransfer(world, transport, waiter, nodes, model, session).load(from.path, from.datasets);
   refresh_copies(session);

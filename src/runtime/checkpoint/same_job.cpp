@@ -13,7 +13,8 @@
 namespace pptrain {
 namespace {
 
-/// The lines of a written configuration by "section.key"; elements of an array of tables are numbered.
+/// The lines of a written configuration by "section.key"; elements of an array of tables are
+/// numbered.
 using Keys = std::map<std::string, std::string>;
 
 Keys keys_of(const std::string& text) {
@@ -60,7 +61,8 @@ std::vector<std::string> differences(const CheckpointState& state, const Config&
   std::vector<std::string> told;
   for (const auto& [key, ignored] : all) {
     if (!counts(key) || value(here, key) == value(there, key)) continue;
-    told.push_back(fmt::format("{} = {} ({} in the checkpoint)", key, value(here, key), value(there, key)));
+    told.push_back(
+        fmt::format("{} = {} ({} in the checkpoint)", key, value(here, key), value(there, key)));
   }
   return told;
 }
@@ -75,22 +77,26 @@ bool is_annotation(const std::string& key) { return key.starts_with("model.annot
 bool makes_the_job(const std::string& key) {
   if (key.starts_with("model.")) return !is_annotation(key) && key != "model.initial_parameters";
   if (key.starts_with("data.mix")) return key.ends_with(".weight");
-  return is_one_of(key, {"training.sequence_length", "training.source_length", "training.global_batch_size",
-                         "optimizer.name", "job.seed", "data.shuffle", "data.mask_token", "data.mask_probability",
-                         "data.unmasked_tokens", "data.crop_padding", "data.flip"});
+  return is_one_of(
+      key, {"training.sequence_length", "training.source_length", "training.global_batch_size",
+            "optimizer.name", "job.seed", "data.shuffle", "data.mask_token",
+            "data.mask_probability", "data.unmasked_tokens", "data.crop_padding", "data.flip"});
 }
 
 bool changes_numbers(const std::string& key) {
   return key.starts_with("optimizer.") || key.starts_with("lr_scheduler.") ||
-         is_one_of(key, {"training.precision", "training.loss_scale", "training.gradient_precision", "training.steps",
-                         "training.z_loss", "training.label_smoothing", "training.dropout", "training.router_aux_loss",
-                         "training.router_aux_loss_over", "data.end_of_document", "data.attend_across_documents"});
+         is_one_of(key,
+                   {"training.precision", "training.loss_scale", "training.gradient_precision",
+                    "training.steps", "training.z_loss", "training.label_smoothing",
+                    "training.dropout", "training.router_aux_loss", "training.router_aux_loss_over",
+                    "data.end_of_document", "data.attend_across_documents"});
 }
 
 bool makes_the_plan(const std::string& key) {
   return is_annotation(key) || key.starts_with("parallelism.") || key.starts_with("planner.") ||
-         key.starts_with("cluster.") || key.starts_with("profile.") || key == "training.micro_batch_size" ||
-         key == "training.precision" || key == "training.gradient_precision";
+         key.starts_with("cluster.") || key.starts_with("profile.") ||
+         key == "training.micro_batch_size" || key == "training.precision" ||
+         key == "training.gradient_precision";
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -106,23 +112,27 @@ void match_datasets(const std::string& path, const std::vector<CheckpointDataset
   for (CheckpointDataset& dataset : here) {
     const auto found = by_path.find(dataset.path);
     if (found == by_path.end()) {
-      throw_bad_input({path, dataset.path + " is missing", "the job needs it", "name a checkpoint of this job"});
+      throw_bad_input({path, dataset.path + " is missing", "the job needs it",
+                       "name a checkpoint of this job"});
     }
     if (found->second->shape != dataset.shape) {
-      throw_bad_input({path, fmt::format("{} has shape {}", dataset.path, shape_text(found->second->shape)),
-                       "the job wants " + shape_text(dataset.shape), "name a checkpoint of this job"});
+      throw_bad_input(
+          {path, fmt::format("{} has shape {}", dataset.path, shape_text(found->second->shape)),
+           "the job wants " + shape_text(dataset.shape), "name a checkpoint of this job"});
     }
     dataset = *found->second;
   }
 }
 
-/// Kinds of devices in order, and which of them share a node; memory that is a little less is the same machine.
+/// Kinds of devices in order, and which of them share a node; memory that is a little less is the
+/// same machine.
 bool same_devices(const Cluster& a, const Cluster& b) {
   constexpr double least_share = 0.99;
   if (a.num_devices() != b.num_devices()) return false;
   for (int d = 0; d < a.num_devices(); ++d) {
     const DeviceId device(d);
-    if (a.kind_of(device).name != b.kind_of(device).name || a.node_of(device) != b.node_of(device)) return false;
+    if (a.kind_of(device).name != b.kind_of(device).name || a.node_of(device) != b.node_of(device))
+      return false;
     if (b.kind_of(device).memory < least_share * a.kind_of(device).memory) return false;
   }
   return true;
@@ -134,13 +144,16 @@ void check_same_job(const std::string& path, const CheckpointHead& head, const C
                     const std::string& data_fingerprint, std::vector<CheckpointDataset>& datasets) {
   const std::vector<std::string> told = differences(head.state, config, makes_the_job);
   if (!told.empty()) {
-    throw_bad_input({path, "a checkpoint of another job: " + join(told), "it goes on with the same model and samples",
-                     "name a checkpoint of this job, or start anew with [model] initial_parameters"});
+    throw_bad_input(
+        {path, "a checkpoint of another job: " + join(told),
+         "it goes on with the same model and samples",
+         "name a checkpoint of this job, or start anew with [model] initial_parameters"});
   }
   if (head.state.data != data_fingerprint) {
-    throw_bad_input({path, "a checkpoint of a job with other training data",
-                     fmt::format("{} here, {} there", data_fingerprint, head.state.data),
-                     "name the same data in [data] train, or start anew with [model] initial_parameters"});
+    throw_bad_input(
+        {path, "a checkpoint of a job with other training data",
+         fmt::format("{} here, {} there", data_fingerprint, head.state.data),
+         "name the same data in [data] train, or start anew with [model] initial_parameters"});
   }
   match_datasets(path, head.datasets, datasets);
 }
@@ -153,14 +166,18 @@ std::vector<std::string> changed_settings(const CheckpointState& state, const Co
 }
 
 bool had_loss_scale(const CheckpointState& state) {
-  return keys_of(state.configuration)["training.precision"] == fmt::format("\"{}\"", to_string(Precision::fp16));
+  return keys_of(state.configuration)["training.precision"] ==
+         fmt::format("\"{}\"", to_string(Precision::fp16));
 }
 
 bool plans_alike(const CheckpointState& state, const Config& config, const Cluster& cluster) {
-  if (!config.parallelism.plan.empty() || !differences(state, config, makes_the_plan).empty()) return false;
-  // Read again, since the file of an older version may leave out what is known of its devices today.
+  if (!config.parallelism.plan.empty() || !differences(state, config, makes_the_plan).empty())
+    return false;
+  // Read again, since the file of an older version may leave out what is known of its devices
+  // today.
   const Cluster before = parse_cluster(state.cluster, "the checkpoint's cluster");
-  if (!ClusterConfig::is_discovered(config.cluster.file)) return write_cluster(cluster) == write_cluster(before);
+  if (!ClusterConfig::is_discovered(config.cluster.file))
+    return write_cluster(cluster) == write_cluster(before);
   return same_devices(before, cluster);
 }
 

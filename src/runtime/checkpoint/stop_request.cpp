@@ -37,12 +37,13 @@ std::optional<SteadyTime> slurm_end() {
   return std::chrono::steady_clock::now() + std::chrono::duration_cast<SteadyTime::duration>(left);
 }
 
-/// How long Open MPI's mpirun lets ranks live after its SIGTERM: as many seconds as odls_base_sigkill_timeout says, by
-/// default one; with 4.1.4 up to one less when a rank has ended.
+/// How long Open MPI's mpirun lets ranks live after its SIGTERM: as many seconds as
+/// odls_base_sigkill_timeout says, by default one; with 4.1.4 up to one less when a rank has ended.
 std::chrono::milliseconds time_from_mpirun() {
   constexpr std::int64_t spare_ms = 300;  // for the line that is written last
   const char* text = std::getenv("OMPI_MCA_odls_base_sigkill_timeout");
-  const std::int64_t seconds = text == nullptr ? 1 : std::clamp<std::int64_t>(std::atoll(text), 1, 1'000'000);
+  const std::int64_t seconds =
+      text == nullptr ? 1 : std::clamp<std::int64_t>(std::atoll(text), 1, 1'000'000);
   return std::chrono::milliseconds(1000 * seconds - spare_ms);
 }
 
@@ -68,22 +69,26 @@ HeldInterrupts hold_interrupts(const CheckpointConfig& checkpoint) {
   if (under_mpirun) return HeldInterrupts(time_from_mpirun());
   const bool saves = checkpoint.interval > 0;
   const std::string notice =
-      fmt::format("Interrupted: {} after this step; Ctrl-C again ends at once", saves ? "saving and ending" : "ending");
+      fmt::format("Interrupted: {} after this step; Ctrl-C again ends at once",
+                  saves ? "saving and ending" : "ending");
   constexpr std::chrono::seconds longest_unsaved(5);
-  return HeldInterrupts(saves ? std::nullopt : std::optional<std::chrono::milliseconds>(longest_unsaved),
-                        verbosity() == Verbosity::quiet ? "" : notice);
+  return HeldInterrupts(
+      saves ? std::nullopt : std::optional<std::chrono::milliseconds>(longest_unsaved),
+      verbosity() == Verbosity::quiet ? "" : notice);
 }
 
 StopRequest::StopRequest(const JobConfig& job) : end_(slurm_end()) {
   if (job.time_limit <= 0.0) return;
-  const auto limit = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(job.time_limit));
+  const auto limit =
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(job.time_limit));
   const Clock::time_point own = Clock::now() + limit;
   end_ = end_ ? std::min(*end_, own) : own;
 }
 
 StopWish StopRequest::wish() const {
   if (interrupted()) return StopWish::interrupted;
-  return signalled.load(std::memory_order_relaxed) || out_of_time() ? StopWish::requested : StopWish::none;
+  return signalled.load(std::memory_order_relaxed) || out_of_time() ? StopWish::requested
+                                                                    : StopWish::none;
 }
 
 bool StopRequest::out_of_time() const {

@@ -9,27 +9,30 @@
 
 namespace pptrain {
 
-/// From now on SIGUSR1, and SIGTERM where the launcher leaves time for it, ask the training to stop instead of ending
-/// the program. mpirun kills ranks a second after it has passed SIGTERM on, so that under it this one is an interrupt
-/// (base/interrupt.hpp). Call on the main thread.
+/// From now on SIGUSR1, and SIGTERM where the launcher leaves time for it, ask the training to stop
+/// instead of ending the program. mpirun kills ranks a second after it has passed SIGTERM on, so
+/// that under it this one is an interrupt (base/interrupt.hpp). Call on the main thread.
 void catch_stop_signals(bool by_mpirun);
 
 /// Lets stop signals end the program again: for what has nothing to save.
 void leave_stop_signals();
 
-/// Makes stop signals do nothing any more: for a rank that ends because of such a request. The ranks agree on a stop,
-/// so that its own signal may come when the others have long followed theirs.
+/// Makes stop signals do nothing any more: for a rank that ends because of such a request. The
+/// ranks agree on a stop, so that its own signal may come when the others have long followed
+/// theirs.
 void ignore_stop_signals();
 
-/// While a training runs: the first Ctrl-C lets it end after the present step, with a checkpoint where these are
-/// written, as far as the launcher leaves time for that. Without checkpoints it ends within seconds.
+/// While a training runs: the first Ctrl-C lets it end after the present step, with a checkpoint
+/// where these are written, as far as the launcher leaves time for that. Without checkpoints it
+/// ends within seconds.
 HeldInterrupts hold_interrupts(const CheckpointConfig& checkpoint);
 
-/// Whether this rank wants the training to stop after the present iteration: a signal or Ctrl-C came, or the end of the
-/// time is so near that what is still to be done just fits.
+/// Whether this rank wants the training to stop after the present iteration: a signal or Ctrl-C
+/// came, or the end of the time is so near that what is still to be done just fits.
 class StopRequest {
  public:
-  /// The time of `[job] time_limit` begins now. The end of a Slurm job (SLURM_JOB_END_TIME) counts too.
+  /// The time of `[job] time_limit` begins now. The end of a Slurm job (SLURM_JOB_END_TIME) counts
+  /// too.
   explicit StopRequest(const JobConfig& job);
 
   /// What this rank alone wants at the moment: Ctrl-C goes before a signal or the end of the time.

@@ -18,7 +18,8 @@ constexpr int bar_width = 24;
 constexpr int least_bar_width = 8;
 constexpr double terminal_period_seconds = 0.2;
 
-double seconds_between(std::chrono::steady_clock::time_point a, std::chrono::steady_clock::time_point b) {
+double seconds_between(std::chrono::steady_clock::time_point a,
+                       std::chrono::steady_clock::time_point b) {
   return std::chrono::duration<double>(b - a).count();
 }
 
@@ -26,7 +27,8 @@ std::string bar(const Screen& screen, double share, int width) {
   const int full = std::clamp(static_cast<int>(std::lround(share * width)), 0, width);
   const std::string done(static_cast<std::size_t>(full), '=');
   const std::string rest(static_cast<std::size_t>(width - full), ' ');
-  return screen.colour ? fmt::format("[\033[36m{}\033[0m{}]", done, rest) : fmt::format("[{}{}]", done, rest);
+  return screen.colour ? fmt::format("[\033[36m{}\033[0m{}]", done, rest)
+                       : fmt::format("[{}{}]", done, rest);
 }
 
 }  // namespace
@@ -38,10 +40,12 @@ std::string progress_line(const Screen& screen, double share, const std::string&
   return bar(screen, share, width) + " " + text;
 }
 
-double plain_period(double elapsed_seconds) { return std::clamp(elapsed_seconds / 20.0, 3.0, 60.0); }
+double plain_period(double elapsed_seconds) {
+  return std::clamp(elapsed_seconds / 20.0, 3.0, 60.0);
+}
 
-Progress::Progress(std::int64_t first_step, std::int64_t steps, double amount_per_step, std::string unit,
-                   const Screen& screen)
+Progress::Progress(std::int64_t first_step, std::int64_t steps, double amount_per_step,
+                   std::string unit, const Screen& screen)
     : first_step_(first_step),
       steps_(steps),
       amount_per_step_(amount_per_step),
@@ -61,7 +65,8 @@ double Progress::seconds_per_step(std::int64_t step) const {
 
 std::string Progress::line(std::int64_t step, const std::string& numbers) const {
   const double seconds = std::max(seconds_per_step(step), 1e-9);
-  return fmt::format("step {:>{}}/{}  {}  {} {}/s  {} left", step + 1, std::to_string(steps_).size(), steps_, numbers,
+  return fmt::format("step {:>{}}/{}  {}  {} {}/s  {} left", step + 1,
+                     std::to_string(steps_).size(), steps_, numbers,
                      format_count(amount_per_step_ / seconds), unit_,
                      format_duration(seconds * static_cast<double>(steps_ - step - 1)));
 }
@@ -84,7 +89,8 @@ void Progress::step(std::int64_t step, const std::string& numbers) {
 }
 
 void Progress::evaluation(std::int64_t step, double loss, const std::string& part) {
-  log_info("step {}: loss on held-back data {:.4f}{}", step + 1, loss, part.empty() ? "" : fmt::format(" ({})", part));
+  log_info("step {}: loss on held-back data {:.4f}{}", step + 1, loss,
+           part.empty() ? "" : fmt::format(" ({})", part));
 }
 
 void Progress::finish() { end_rewritten_line(); }

@@ -8,15 +8,17 @@
 
 namespace pptrain {
 
-/// A bar and what stands beside it, no wider than the screen, since a line that wraps cannot be rewritten.
+/// A bar and what stands beside it, no wider than the screen, since a line that wraps cannot be
+/// rewritten.
 std::string progress_line(const Screen& screen, double share, const std::string& text);
 
-/// Seconds between two lines where none can be rewritten: 3 at first, a minute in the end, so that a log of days has
-/// thousands of lines and not a hundred thousand.
+/// Seconds between two lines where none can be rewritten: 3 at first, a minute in the end, so that
+/// a log of days has thousands of lines and not a hundred thousand.
 double plain_period(double elapsed_seconds);
 
 /// The line a person watches while training runs: on a terminal one that is rewritten, otherwise a
-/// new one now and then. Goes to standard error, but when quiet; the lines go to the log file in any case.
+/// new one now and then. Goes to standard error, but when quiet; the lines go to the log file in
+/// any case.
 class Progress {
  public:
   /// `amount_per_step` of `unit` (tokens, samples) for the speed.
@@ -25,7 +27,8 @@ class Progress {
 
   /// `numbers`: what came out of the step, "loss 3.2".
   void step(std::int64_t step, const std::string& numbers);
-  /// Logs the loss on held-back data after `step` (from 0). `part`: "8 of 12 batches" where not all were used, else "".
+  /// Logs the loss on held-back data after `step` (from 0). `part`: "8 of 12 batches" where not all
+  /// were used, else "".
   void evaluation(std::int64_t step, double loss, const std::string& part);
   /// Ends the rewritten line, before something else is printed.
   void finish();

@@ -17,7 +17,8 @@ std::string search_line(const SearchStatus& status, double seconds) {
   return line;
 }
 
-SearchDisplay::SearchDisplay(const SearchProgress& progress, const Screen& screen, std::chrono::milliseconds silent)
+SearchDisplay::SearchDisplay(const SearchProgress& progress, const Screen& screen,
+                             std::chrono::milliseconds silent)
     : progress_(progress), screen_(screen), silent_(silent) {
   if (verbosity() != Verbosity::quiet) thread_ = std::thread([this] { show_until_done(); });
 }

@@ -11,15 +11,17 @@
 
 namespace pptrain {
 
-/// `planning for 0:12, asking alpa, 1.23k candidates, best 210 ms`: what may be cut off at a screen's edge comes last.
+/// `planning for 0:12, asking alpa, 1.23k candidates, best 210 ms`: what may be cut off at a
+/// screen's edge comes last.
 std::string search_line(const SearchStatus& status, double seconds);
 
-/// Shows how far a search is while it lives, once that takes longer than a person waits without a word: on a terminal
-/// in a line that is rewritten and goes with it, else in a line now and then. Nothing when quiet. Nothing else may be
-/// logged meanwhile.
+/// Shows how far a search is while it lives, once that takes longer than a person waits without a
+/// word: on a terminal in a line that is rewritten and goes with it, else in a line now and then.
+/// Nothing when quiet. Nothing else may be logged meanwhile.
 class SearchDisplay {
  public:
-  explicit SearchDisplay(const SearchProgress& progress, const Screen& screen = standard_error_screen(),
+  explicit SearchDisplay(const SearchProgress& progress,
+                         const Screen& screen = standard_error_screen(),
                          std::chrono::milliseconds silent = std::chrono::seconds(1));
   ~SearchDisplay();
   SearchDisplay(const SearchDisplay&) = delete;

@@ -35,12 +35,14 @@ bool timed_alike(const Rows& a, const Rows& b) {
 
 std::string lines_of(const Profile& profile, const std::vector<int>& layers, const Rows& rows) {
   const std::string& name = profile.layers[static_cast<std::size_t>(layers.front())].name;
-  const std::string which = layers.size() == 1 ? name : fmt::format("{} and {} like it", name, layers.size() - 1);
+  const std::string which =
+      layers.size() == 1 ? name : fmt::format("{} and {} like it", name, layers.size() - 1);
   std::string text;
   for (const auto& [key, row] : rows) {
-    std::string line = fmt::format("  {}: {}, TP {}, {:g} samples: forward {}, backward {}", which, key.first,
-                                   key.second, row.samples, format_seconds(row.seconds.forward),
-                                   format_seconds(row.seconds.backward_input + row.seconds.backward_weight));
+    std::string line =
+        fmt::format("  {}: {}, TP {}, {:g} samples: forward {}, backward {}", which, key.first,
+                    key.second, row.samples, format_seconds(row.seconds.forward),
+                    format_seconds(row.seconds.backward_input + row.seconds.backward_weight));
     const double update = profile.update_seconds(layers.front(), key.first, key.second);
     if (update > 0.0) line += fmt::format(", update {}", format_seconds(update));
     text += wrapped(line, screen_columns(), "    ") + "\n";
@@ -60,7 +62,8 @@ void PhaseTimes::end(const std::string& name) {
 
 std::string PhaseTimes::describe() const {
   std::vector<std::string> parts;
-  for (const Phase& phase : phases_) parts.push_back(fmt::format("{} {}", phase.name, format_seconds(phase.seconds)));
+  for (const Phase& phase : phases_)
+    parts.push_back(fmt::format("{} {}", phase.name, format_seconds(phase.seconds)));
   return "before the first step\n  " + wrapped(join(parts), screen_columns() - 2, "  ") + "\n";
 }
 
@@ -68,8 +71,8 @@ std::string describe_layer_times(const Profile& profile) {
   std::vector<std::pair<Rows, std::vector<int>>> kinds;
   for (int l = 0; l < profile.num_layers(); ++l) {
     Rows rows = largest_rows(profile.layers[static_cast<std::size_t>(l)]);
-    const auto same =
-        std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) { return timed_alike(kind.first, rows); });
+    const auto same = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const auto& kind) { return timed_alike(kind.first, rows); });
     if (same != kinds.end()) {
       same->second.push_back(l);
     } else {
@@ -96,9 +99,9 @@ std::string RankTotals::describe(const std::vector<double>& peak_bytes) const {
   for (std::size_t r = 0; r < peak_bytes.size(); ++r) {
     const Seconds of_rank = r < ranks_.size() ? ranks_[r] : Seconds();
     const double all = of_rank.computing + of_rank.communicating + of_rank.idle;
-    text +=
-        fmt::format("  {:<4}  {:>5.1f} %    {:>5.1f} %        {:>5.1f} %  {}\n", r, percent_of(of_rank.computing, all),
-                    percent_of(of_rank.communicating, all), percent_of(of_rank.idle, all), format_bytes(peak_bytes[r]));
+    text += fmt::format("  {:<4}  {:>5.1f} %    {:>5.1f} %        {:>5.1f} %  {}\n", r,
+                        percent_of(of_rank.computing, all), percent_of(of_rank.communicating, all),
+                        percent_of(of_rank.idle, all), format_bytes(peak_bytes[r]));
   }
   return text;
 }

@@ -28,15 +28,15 @@ class PhaseTimes {
   std::vector<Phase> phases_;
 };
 
-/// Text for people: what each kind of layer takes on each kind of device at each tensor-parallel degree, for the most
-/// samples that are known.
+/// Text for people: what each kind of layer takes on each kind of device at each tensor-parallel
+/// degree, for the most samples that are known.
 std::string describe_layer_times(const Profile& profile);
 
 /// Times and memory of every rank over a run.
 class RankTotals {
  public:
-  /// The numbers of each rank in one iteration: seconds computing, communicating, idle, and something that is left out
-  /// here.
+  /// The numbers of each rank in one iteration: seconds computing, communicating, idle, and
+  /// something that is left out here.
   void add(const std::vector<double>& of_ranks);
   /// Text for people, with the most bytes that each rank held.
   std::string describe(const std::vector<double>& peak_bytes) const;

@@ -14,7 +14,8 @@ std::string name_of(RankId rank, DeviceId device, const Cluster& cluster);
 /// Memory of a device that is there on paper only.
 class CountedMemory {
  public:
-  CountedMemory(double capacity, std::string device) : capacity_(capacity), device_(std::move(device)) {}
+  CountedMemory(double capacity, std::string device)
+      : capacity_(capacity), device_(std::move(device)) {}
 
   /// Throws `Error` (exit code 4) beyond the capacity, as a device would.
   void take(double bytes);

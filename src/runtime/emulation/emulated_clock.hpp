@@ -4,9 +4,10 @@ namespace pptrain {
 
 /// The time of an emulated device, in seconds of the host's clock.
 ///
-/// What takes a known time ends when it was due, not when the host woke the rank: the next task begins then, and its
-/// end is due all the earlier. So lateness does not add up over an iteration, and the device is never ahead of the
-/// host's clock: what is measured there has all lateness in it.
+/// What takes a known time ends when it was due, not when the host woke the rank: the next task
+/// begins then, and its end is due all the earlier. So lateness does not add up over an iteration,
+/// and the device is never ahead of the host's clock: what is measured there has all lateness in
+/// it.
 class EmulatedClock {
  public:
   /// Seconds of the host's clock (`wall_seconds`).

@@ -19,12 +19,16 @@ class ForwardingCommunicator : public Communicator {
   void all_reduce_sum(float* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
   void all_reduce_sum(double* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
   void all_reduce_max(float* data, std::size_t n) override { real_->all_reduce_max(data, n); }
-  void all_gather(float* data, const std::vector<Interval>& slices) override { real_->all_gather(data, slices); }
+  void all_gather(float* data, const std::vector<Interval>& slices) override {
+    real_->all_gather(data, slices);
+  }
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override {
     real_->all_to_all(from, sent, to, received);
   }
-  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override { return real_->start_all_reduce_sum(data, n); }
+  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override {
+    return real_->start_all_reduce_sum(data, n);
+  }
   PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override {
     return real_->start_reduce_scatter_sum(data, slices);
   }
@@ -34,7 +38,8 @@ class ForwardingCommunicator : public Communicator {
   PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override {
     return real_->start_all_reduce_sum(data, n);
   }
-  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override {
+  PendingPtr start_reduce_scatter_sum(BFloat16* data,
+                                      const std::vector<Interval>& slices) override {
     return real_->start_reduce_scatter_sum(data, slices);
   }
   PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override {
@@ -45,12 +50,13 @@ class ForwardingCommunicator : public Communicator {
   std::unique_ptr<Communicator> real_;
 };
 
-/// Collectives whose data another communicator moves and which end when those of the emulated cluster would.
+/// Collectives whose data another communicator moves and which end when those of the emulated
+/// cluster would.
 class EmulatedCommunicator final : public ForwardingCommunicator {
  public:
   /// `link`: the slowest between two members. `others`: the members but this rank.
-  EmulatedCommunicator(std::unique_ptr<Communicator> real, const Link& link, std::vector<RankId> others,
-                       EmulatedLane lane, Waiter& waiter)
+  EmulatedCommunicator(std::unique_ptr<Communicator> real, const Link& link,
+                       std::vector<RankId> others, EmulatedLane lane, Waiter& waiter)
       : ForwardingCommunicator(std::move(real)),
         link_(link),
         others_(std::move(others)),
@@ -83,11 +89,16 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
   Waiter& waiter_;
 };
 
-/// A tensor-parallel group: its sums count in the layers' time, the gathers of what it received take their own.
+/// A tensor-parallel group: its sums count in the layers' time, the gathers of what it received
+/// take their own.
 class EmulatedGathers final : public ForwardingCommunicator {
  public:
-  EmulatedGathers(std::unique_ptr<Communicator> real, const Link& link, std::vector<RankId> others, EmulatedLane lane)
-      : ForwardingCommunicator(std::move(real)), link_(link), others_(std::move(others)), lane_(std::move(lane)) {}
+  EmulatedGathers(std::unique_ptr<Communicator> real, const Link& link, std::vector<RankId> others,
+                  EmulatedLane lane)
+      : ForwardingCommunicator(std::move(real)),
+        link_(link),
+        others_(std::move(others)),
+        lane_(std::move(lane)) {}
   PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
 
  private:
@@ -96,7 +107,8 @@ class EmulatedGathers final : public ForwardingCommunicator {
   EmulatedLane lane_;
 };
 
-/// Sums over all ranks, which take no time; all have come to the time of the last one then, lateness included.
+/// Sums over all ranks, which take no time; all have come to the time of the last one then,
+/// lateness included.
 class EmulatedSums final : public ForwardingCommunicator {
  public:
   EmulatedSums(std::unique_ptr<Communicator> real, EmulatedClock& clock)

@@ -10,18 +10,20 @@
 
 namespace pptrain {
 
-/// A rank that trains for real and takes the time of a device of an emulated cluster: what decorates the layers, the
-/// optimizer and the communication of its session, and caps its memory.
+/// A rank that trains for real and takes the time of a device of an emulated cluster: what
+/// decorates the layers, the optimizer and the communication of its session, and caps its memory.
 class EmulatedDevice final : public CommunicationDecorator {
  public:
   /// Everything given outlives it. Collective over `world`.
-  EmulatedDevice(MPI_Comm world, const Instance& instance, const Plan& plan, const RankMap& map, Waiter& waiter);
+  EmulatedDevice(MPI_Comm world, const Instance& instance, const Plan& plan, const RankMap& map,
+                 Waiter& waiter);
 
   /// Decorates the session that is made with them; this outlives it.
   void apply_to(SessionOptions& options);
 
   std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind kind,
-                                         const std::vector<int>& ranks, int tag, double share) override;
+                                         const std::vector<int>& ranks, int tag,
+                                         double share) override;
   std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) override;
   void start_iteration() override { clock_.reach(EmulatedClock::host()); }
 

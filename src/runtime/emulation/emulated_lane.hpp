@@ -16,16 +16,20 @@ struct EmulatedCollective {
   std::optional<double> end = std::nullopt;  ///< once all members have come
 };
 
-/// Collectives of one group that wait for one another: each begins when its last member has come to it and the one
-/// before has ended, and takes the time that it is given.
+/// Collectives of one group that wait for one another: each begins when its last member has come to
+/// it and the one before has ended, and takes the time that it is given.
 class EmulatedLane {
  public:
-  EmulatedLane(Transport& meetings, int tag, EmulatedClock& clock) : meetings_(meetings), tag_(tag), clock_(clock) {}
+  EmulatedLane(Transport& meetings, int tag, EmulatedClock& clock)
+      : meetings_(meetings), tag_(tag), clock_(clock) {}
 
-  /// This rank comes to it now. The result ends when the collective does; the clock has come there then. The lane
-  /// outlives it. Collective over this rank and the `others`.
-  PendingPtr start(const std::vector<RankId>& others, double seconds) { return start(others, seconds, tag_); }
-  /// The same for a group whose members wait for collectives of different groups, with a tag of its own.
+  /// This rank comes to it now. The result ends when the collective does; the clock has come there
+  /// then. The lane outlives it. Collective over this rank and the `others`.
+  PendingPtr start(const std::vector<RankId>& others, double seconds) {
+    return start(others, seconds, tag_);
+  }
+  /// The same for a group whose members wait for collectives of different groups, with a tag of its
+  /// own.
   PendingPtr start(const std::vector<RankId>& others, double seconds, int tag);
 
   /// Finds the ends of collectives to which all have come.

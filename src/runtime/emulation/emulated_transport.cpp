@@ -51,7 +51,8 @@ class EmulatedReceive final : public Pending {
 PendingPtr EmulatedTransport::send(RankId to, int tag, const void* data, std::size_t bytes) {
   auto pending = std::make_unique<EmulatedSend>();
   EmulatedMessage& message = pending->message;
-  message.number = log_.append({clock_.now(), static_cast<double>(bytes), own_.value, map_.device_of(to).value});
+  message.number =
+      log_.append({clock_.now(), static_cast<double>(bytes), own_.value, map_.device_of(to).value});
   message.note = notes_->send(to, tag, &message.number, sizeof(message.number));
   if (payload_ != nullptr) message.payload = payload_->send(to, tag, data, bytes);
   return pending;

@@ -9,13 +9,15 @@
 
 namespace pptrain {
 
-/// Messages that take as long as the links of an emulated cluster say. The sender writes them into the log and tells
-/// the receiver the number of the entry; the receiver has them once the links have brought them.
+/// Messages that take as long as the links of an emulated cluster say. The sender writes them into
+/// the log and tells the receiver the number of the entry; the receiver has them once the links
+/// have brought them.
 class EmulatedTransport final : public Transport {
  public:
   /// `notes` carries the numbers. Without `payload` the data stay where they are.
-  EmulatedTransport(std::unique_ptr<Transport> payload, std::unique_ptr<Transport> notes, const Cluster& cluster,
-                    const RankMap& map, DeviceId own, SharedLog& log, EmulatedClock& clock)
+  EmulatedTransport(std::unique_ptr<Transport> payload, std::unique_ptr<Transport> notes,
+                    const Cluster& cluster, const RankMap& map, DeviceId own, SharedLog& log,
+                    EmulatedClock& clock)
       : payload_(std::move(payload)),
         notes_(std::move(notes)),
         map_(map),

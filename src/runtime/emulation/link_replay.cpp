@@ -26,8 +26,9 @@ void LinkReplay::read_log() {
   for (next_ = std::max(next_, log_.oldest()); next_ < log_.size(); ++next_) {
     const std::optional<SentBytes> entry = log_.read(next_);
     if (!entry) return;
-    const auto after = std::find_if(recent_.rbegin(), recent_.rend(),
-                                    [&](const Sent& other) { return other.what.begin <= entry->begin; });
+    const auto after = std::find_if(recent_.rbegin(), recent_.rend(), [&](const Sent& other) {
+      return other.what.begin <= entry->begin;
+    });
     recent_.insert(after.base(), {next_, *entry});
     if (DeviceId(entry->to) != receiver_) continue;
     latencies_[transfer_of(next_)] = cluster_.latency(DeviceId(entry->from), receiver_);

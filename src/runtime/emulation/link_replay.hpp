@@ -10,16 +10,19 @@
 
 namespace pptrain {
 
-/// When bytes arrive that were put on the links of an emulated cluster: what the simulator's `Network` makes of the log
-/// of everything that was sent. Each rank plays it for itself, and comes to the same times.
+/// When bytes arrive that were put on the links of an emulated cluster: what the simulator's
+/// `Network` makes of the log of everything that was sent. Each rank plays it for itself, and comes
+/// to the same times.
 ///
-/// What was sent lately is played again whenever the log has grown, since ranks append a little later than they sent.
+/// What was sent lately is played again whenever the log has grown, since ranks append a little
+/// later than they sent.
 class LinkReplay {
  public:
   LinkReplay(const Cluster& cluster, const SharedLog& log, DeviceId receiver)
       : cluster_(cluster), log_(log), receiver_(receiver), settled_(cluster) {}
 
-  /// When entry `number`, which was sent to the receiver, arrives; nothing if not by `now`. Not asked again then.
+  /// When entry `number`, which was sent to the receiver, arrives; nothing if not by `now`. Not
+  /// asked again then.
   std::optional<double> arrived(std::uint64_t number, double now);
 
  private:
@@ -31,7 +34,10 @@ class LinkReplay {
   struct Links {
     explicit Links(const Cluster& cluster) : network(events), routes(cluster, network) {}
     Links(const Links& other)
-        : events(other.events), network(other.network, events), routes(other.routes, network), time(other.time) {}
+        : events(other.events),
+          network(other.network, events),
+          routes(other.routes, network),
+          time(other.time) {}
     Links& operator=(const Links&) = delete;
 
     EventQueue events;
@@ -51,7 +57,8 @@ class LinkReplay {
   const Cluster& cluster_;
   const SharedLog& log_;
   DeviceId receiver_;
-  std::map<int, double> latencies_;  ///< of transfers to the receiver that have not been found to have arrived
+  std::map<int, double> latencies_;  ///< of transfers to the receiver that have not been found to
+                                     ///< have arrived
   Links settled_;                    ///< by all that will not be played again
   Arrivals settled_arrivals_;
   std::deque<Sent> recent_;  ///< in the order of their begin

@@ -17,7 +17,9 @@ bool Meeting::test() {
   return pending_.empty();
 }
 
-std::string Meeting::missing() const { return pending_.empty() ? "nobody" : pending_.back()->missing(); }
+std::string Meeting::missing() const {
+  return pending_.empty() ? "nobody" : pending_.back()->missing();
+}
 
 double Meeting::last() const {
   double last = time_;

@@ -9,8 +9,8 @@ namespace pptrain {
 /// Members of a group tell each other when they came, in seconds of the host's clock.
 class Meeting final : public Pending {
  public:
-  /// Meetings of one group come in one order on all its members; groups of one tag do so on each pair that both have.
-  /// Collective over the group: this rank and the `others`.
+  /// Meetings of one group come in one order on all its members; groups of one tag do so on each
+  /// pair that both have. Collective over the group: this rank and the `others`.
   Meeting(Transport& transport, const std::vector<RankId>& others, int tag, double time);
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;

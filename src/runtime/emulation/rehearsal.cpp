@@ -11,7 +11,8 @@
 namespace pptrain {
 namespace {
 
-Programs agreed_programs(MPI_Comm world, Waiter& waiter, const Instance& instance, const Plan& plan) {
+Programs agreed_programs(MPI_Comm world, Waiter& waiter, const Instance& instance,
+                         const Plan& plan) {
   const OrderOptions orders = agreed_order_options(world, waiter, instance, plan);
   const TransferForms forms = agreed_forms(world, waiter, instance, plan);
   Programs programs = compile_training(plan, task_orders(plan, orders), {instance.ties, forms});
@@ -20,7 +21,8 @@ Programs agreed_programs(MPI_Comm world, Waiter& waiter, const Instance& instanc
 }
 
 int program_of(const Programs& programs, DeviceId device) {
-  const auto own = std::find_if(programs.begin(), programs.end(), [&](const Program& p) { return p.device == device; });
+  const auto own = std::find_if(programs.begin(), programs.end(),
+                                [&](const Program& p) { return p.device == device; });
   return own == programs.end() ? -1 : static_cast<int>(own - programs.begin());
 }
 
@@ -28,7 +30,8 @@ bool ends_backward(Op op) { return op == Op::backward || op == Op::backward_weig
 
 }  // namespace
 
-Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan, const RankMap& map, Waiter& waiter)
+Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan, const RankMap& map,
+                     Waiter& waiter)
     : map_(map),
       waiter_(waiter),
       rank_(rank_in(world)),
@@ -39,10 +42,13 @@ Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan,
       own_(program_of(programs_, device_)),
       memory_(instance.cluster.kind_of(device_).memory, name_of(rank_, device_, instance.cluster)),
       transfers_(programs_, prices_,
-                 [&](DeviceId from, DeviceId to) { return instance.cluster.num_devices() * from.value + to.value; }),
+                 [&](DeviceId from, DeviceId to) {
+                   return instance.cluster.num_devices() * from.value + to.value;
+                 }),
       received_gathers_(instance, plan, programs_),
       log_(world),
-      transport_(nullptr, std::make_unique<MpiTransport>(world), instance.cluster, map, device_, log_, clock_),
+      transport_(nullptr, std::make_unique<MpiTransport>(world), instance.cluster, map, device_,
+                 log_, clock_),
       meetings_(world) {
   for (int r = 0; r < map.size(); ++r) {
     if (RankId(r) != rank_) everyone_.emplace_back(r);
@@ -53,7 +59,8 @@ Rehearsal::Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan,
   collectively(world, waiter, [&] {
     if (own_ != nowhere) memory_.take(prices_.fixed_bytes(own_));
   });
-  waiter.name_place([this] { return place(); });  // last: nothing may throw before the destructor takes it back
+  waiter.name_place([this] { return place(); });  // last: nothing may throw before the destructor
+                                                  // takes it back
 }
 
 Rehearsal::~Rehearsal() { waiter_.name_place({}); }
@@ -64,8 +71,9 @@ IterationResult Rehearsal::run(Trace* trace) {
   busy_seconds_ = 0.0;
   weight_waits_ = {};
   if (own_ != nowhere) {
-    task_bytes_ =
-        TaskBytes(programs_[own_], [&](ChunkId chunk) -> const ChunkBytes& { return prices_.of(own_, chunk).bytes; });
+    task_bytes_ = TaskBytes(programs_[own_], [&](ChunkId chunk) -> const ChunkBytes& {
+      return prices_.of(own_, chunk).bytes;
+    });
   }
   if (trace != nullptr) trace->clear();
   start_ = meet(everyone_, tag, EmulatedClock::host());
@@ -78,8 +86,10 @@ IterationResult Rehearsal::run(Trace* trace) {
   waiter_.take_seconds();
   result_.seconds = end - start_;
   // The host's lateness in waits is no communication where nothing else is left of the iteration.
-  result_.communication_seconds = std::min(result_.communication_seconds, result_.seconds - busy_seconds_);
-  result_.idle_seconds = std::max(0.0, result_.seconds - busy_seconds_ - result_.communication_seconds);
+  result_.communication_seconds =
+      std::min(result_.communication_seconds, result_.seconds - busy_seconds_);
+  result_.idle_seconds =
+      std::max(0.0, result_.seconds - busy_seconds_ - result_.communication_seconds);
   return result_;
 }
 
@@ -93,8 +103,8 @@ void Rehearsal::run_program(Trace* trace) {
     if (current_->op != Op::wait_receive) result_.communication_seconds += waited;
     const bool computes = is_task(current_->op) || current_->op == Op::step;
     if (trace != nullptr && (computes || waited > 0.0)) {
-      trace->push_back(
-          {device_, computes ? Lane::compute : Lane::communication, *current_, begin, EmulatedClock::host() - start_});
+      trace->push_back({device_, computes ? Lane::compute : Lane::communication, *current_, begin,
+                        EmulatedClock::host() - start_});
     }
     sent_.remove_if([](const PendingPtr& message) { return message->test(); });
   }
@@ -112,11 +122,15 @@ void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
     case Op::wait_receive: receive(instruction, number); break;
     case Op::gather_received: gather_received(instruction); break;
     case Op::gather_parameters: gather(instruction.chunk); break;
-    case Op::release_parameters: memory_.give_back(prices_.of(own_, instruction.chunk).gathered_bytes); break;
+    case Op::release_parameters:
+      memory_.give_back(prices_.of(own_, instruction.chunk).gathered_bytes);
+      break;
     case Op::reduce_gradients: reduce(instruction.chunk, false); break;
     case Op::wait_gradients: wait_gradients(); break;
     case Op::reduce_loss:
-    case Op::reduce_norm: clock_.reach(meet(all_of_plan_, prices_.num_lanes(), clock_.now())); break;
+    case Op::reduce_norm:
+      clock_.reach(meet(all_of_plan_, prices_.num_lanes(), clock_.now()));
+      break;
     case Op::step:
       memory_.take(prices_.step_bytes(own_));
       clock_.sleep_until(clock_.now() + prices_.step_seconds(own_));
@@ -184,15 +198,18 @@ void Rehearsal::gather_received(const Instruction& instruction) {
 PendingPtr Rehearsal::start_collective(int number) {
   const PricedCollective& what = prices_.reductions()[number];
   EmulatedLane& lane = lanes_.try_emplace(what.lane, meetings_, what.lane, clock_).first->second;
-  return lane.start(others_of(what.programs), collective_seconds_[static_cast<std::size_t>(number)]);
+  return lane.start(others_of(what.programs),
+                    collective_seconds_[static_cast<std::size_t>(number)]);
 }
 
-/// Sums between groups of replicas go on where this rank's group has ended; all groups tell each other by one tag.
+/// Sums between groups of replicas go on where this rank's group has ended; all groups tell each
+/// other by one tag.
 PendingPtr Rehearsal::start_across(int number, int after) {
   const PricedCollective& what = prices_.reductions()[number];
   const int own_lane = after < 0 ? what.lane : prices_.reductions()[after].lane;
   EmulatedLane& lane = lanes_.try_emplace(own_lane, meetings_, own_lane, clock_).first->second;
-  return lane.start(others_of(what.programs), collective_seconds_[static_cast<std::size_t>(number)], what.lane);
+  return lane.start(others_of(what.programs), collective_seconds_[static_cast<std::size_t>(number)],
+                    what.lane);
 }
 
 void Rehearsal::gather(ChunkId chunk) {
@@ -206,9 +223,11 @@ void Rehearsal::reduce(ChunkId chunk, bool after_task) {
   const int number = price.reduce_group;
   if (number >= 0) {
     const PricedCollective& what = prices_.reductions()[number];
-    if (after_task ? what.after_each_task : what.at_end) gradients_.push_back(start_collective(number));
+    if (after_task ? what.after_each_task : what.at_end)
+      gradients_.push_back(start_collective(number));
   }
-  if (!after_task && price.across_group >= 0) gradients_.push_back(start_across(price.across_group, number));
+  if (!after_task && price.across_group >= 0)
+    gradients_.push_back(start_across(price.across_group, number));
 }
 
 void Rehearsal::wait_gradients() {
@@ -236,7 +255,9 @@ std::vector<RankId> Rehearsal::others_of(const std::vector<int>& programs) const
 }
 
 /// The tag of a transfer is its number, which sender and receiver have in common.
-int Rehearsal::tag_of(std::size_t number) const { return transfers_.of(own_, number) % transport_.num_tags(); }
+int Rehearsal::tag_of(std::size_t number) const {
+  return transfers_.of(own_, number) % transport_.num_tags();
+}
 
 std::string Rehearsal::place() const {
   return current_ == nullptr ? fmt::format("rank {}, between iterations", rank_.value)

@@ -23,21 +23,26 @@
 
 namespace pptrain {
 
-/// Runs the programs of a plan without numbers: one rank per device of an emulated cluster, tasks and collectives are
-/// waits, messages carry nothing, memory is counted. What everything takes is what the simulator says of it alone;
-/// when it happens is up to the ranks, their messages and the host's clock.
+/// Runs the programs of a plan without numbers: one rank per device of an emulated cluster, tasks
+/// and collectives are waits, messages carry nothing, memory is counted. What everything takes is
+/// what the simulator says of it alone; when it happens is up to the ranks, their messages and the
+/// host's clock.
 class Rehearsal {
  public:
-  /// Throws `Error` (exit code 4) where what a device holds all the time is more than it has. Collective over `world`.
-  Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan, const RankMap& map, Waiter& waiter);
+  /// Throws `Error` (exit code 4) where what a device holds all the time is more than it has.
+  /// Collective over `world`.
+  Rehearsal(MPI_Comm world, const Instance& instance, const Plan& plan, const RankMap& map,
+            Waiter& waiter);
   ~Rehearsal();
   Rehearsal(const Rehearsal&) = delete;
   Rehearsal& operator=(const Rehearsal&) = delete;
 
-  /// One iteration, from when the last rank is there until the last one is done. The result has neither loss nor norm.
-  /// With `trace`, tasks and waits are left there in place of what it held. Collective.
+  /// One iteration, from when the last rank is there until the last one is done. The result has
+  /// neither loss nor norm. With `trace`, tasks and waits are left there in place of what it held.
+  /// Collective.
   IterationResult run(Trace* trace);
-  /// Most bytes that this rank's device had in use at once in all iterations; 0 where the plan leaves it out.
+  /// Most bytes that this rank's device had in use at once in all iterations; 0 where the plan
+  /// leaves it out.
   std::size_t peak_bytes() const { return memory_.peak_bytes(); }
 
  private:
@@ -69,7 +74,7 @@ class Rehearsal {
   Programs programs_;
   Prices prices_;
   std::vector<double> collective_seconds_;  ///< by number in the prices
-  int own_ = nowhere;                       ///< this rank's program; nowhere on a rank that the plan leaves out
+  int own_ = nowhere;  ///< this rank's program; nowhere on a rank that the plan leaves out
   CountedMemory memory_;
   TaskBytes task_bytes_;
   Transfers transfers_;

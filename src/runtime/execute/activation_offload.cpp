@@ -38,7 +38,8 @@ void ActivationOffload::fetch(Saved& saved) {
   if (sent.place == Place::leaving) let_go(sent);
   for (Kept& kept : sent.tensors) {
     *kept.tensor = Tensor(device_, kept.shape.rows, kept.shape.columns, kept.shape.type);
-    kept.copy = device_.device().start_fetch(kept.tensor->f32(), kept.host.data(), kept.host.bytes());
+    kept.copy =
+        device_.device().start_fetch(kept.tensor->f32(), kept.host.data(), kept.host.bytes());
   }
   sent.place = Place::coming;
 }

@@ -18,8 +18,8 @@ std::string pack(const OrderOptions& options) {
   }
   nlohmann::json cuts = nlohmann::json::array();
   for (const Cut& cut : options.cuts) {
-    cuts.push_back(
-        {cut.forward.seconds, cut.forward.busy, cut.backward.seconds, cut.backward.busy, static_cast<int>(cut.port)});
+    cuts.push_back({cut.forward.seconds, cut.forward.busy, cut.backward.seconds, cut.backward.busy,
+                    static_cast<int>(cut.port)});
   }
   nlohmann::json stored = nlohmann::json::array();
   for (const StoredBytes& chunk : options.stored)
@@ -37,7 +37,8 @@ std::string pack(const OrderOptions& options) {
 OrderOptions unpack_orders(const std::string& text) {
   const nlohmann::json packed = nlohmann::json::parse(text);
   OrderOptions options;
-  for (const auto& chunk : packed.at("seconds")) options.seconds.push_back({chunk.at(0), chunk.at(1), chunk.at(2)});
+  for (const auto& chunk : packed.at("seconds"))
+    options.seconds.push_back({chunk.at(0), chunk.at(1), chunk.at(2)});
   for (const auto& cut : packed.at("cuts")) {
     const auto port = static_cast<Cut::Port>(cut.at(4).get<int>());
     options.cuts.push_back({{cut.at(0), cut.at(1)}, {cut.at(2), cut.at(3)}, port});
@@ -62,10 +63,13 @@ std::string pack(const TransferForms& forms) {
 }
 
 TransferForms unpack_forms(const std::string& text) {
-  const auto form = [](const nlohmann::json& number) { return static_cast<TransferForm>(number.get<int>()); };
+  const auto form = [](const nlohmann::json& number) {
+    return static_cast<TransferForm>(number.get<int>());
+  };
   const nlohmann::json packed = nlohmann::json::parse(text);
   TransferForms forms;
-  for (const auto& cut : packed.at("cuts")) forms.cuts.push_back({form(cut.at(0)), form(cut.at(1))});
+  for (const auto& cut : packed.at("cuts"))
+    forms.cuts.push_back({form(cut.at(0)), form(cut.at(1))});
   for (const auto& tie : packed.at("ties")) forms.ties.push_back(form(tie));
   return forms;
 }
@@ -82,12 +86,16 @@ std::string from_rank_0(MPI_Comm world, Waiter& waiter, const Make& make) {
 
 }  // namespace
 
-OrderOptions agreed_order_options(MPI_Comm world, Waiter& waiter, const Instance& instance, const Plan& plan) {
-  return unpack_orders(from_rank_0(world, waiter, [&] { return pack(planned_order_options(instance, plan)); }));
+OrderOptions agreed_order_options(MPI_Comm world, Waiter& waiter, const Instance& instance,
+                                  const Plan& plan) {
+  return unpack_orders(
+      from_rank_0(world, waiter, [&] { return pack(planned_order_options(instance, plan)); }));
 }
 
-TransferForms agreed_forms(MPI_Comm world, Waiter& waiter, const Instance& instance, const Plan& plan) {
-  return unpack_forms(from_rank_0(world, waiter, [&] { return pack(cheapest_forms(instance, plan)); }));
+TransferForms agreed_forms(MPI_Comm world, Waiter& waiter, const Instance& instance,
+                           const Plan& plan) {
+  return unpack_forms(
+      from_rank_0(world, waiter, [&] { return pack(cheapest_forms(instance, plan)); }));
 }
 
 }  // namespace pptrain

@@ -12,7 +12,8 @@ BoundaryMessages::BoundaryMessages(const ExecutorParts& parts)
     : parts_(parts), ends_(tie_ends(parts.plan, parts.ties)) {
   for (const ChunkPlace& place : chunk_places(parts.plan)) {
     if (place.layers.end < parts.model.num_layers())
-      cut_ports_.push_back(parts.model.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
+      cut_ports_.push_back(
+          parts.model.boundary_behind(static_cast<int>(place.layers.end) - 1).packed());
   }
 }
 
@@ -21,12 +22,17 @@ int BoundaryMessages::tag_of(const Instruction& i) const {
   const auto num_chunks = static_cast<std::int64_t>(cut_ports_.size()) + 1;
   // Tied gradients come last; of them both ends count.
   const std::int64_t kind =
-      tied ? static_cast<std::int64_t>(Payload::tied_gradient) * num_chunks * parts_.plan.micro_batches
-           : (static_cast<std::int64_t>(i.payload) * num_chunks + i.chunk.value) * parts_.plan.micro_batches;
-  const std::int64_t within = tied ? i.receiving_end() * static_cast<std::int64_t>(ends_.size()) : 0;
-  // Every message of an iteration has a tag of its own, since a device may receive in another order than its
-  // peer sends; beyond the number of tags, far more tasks than anyone runs, order alone tells equal ones apart.
-  return static_cast<int>((kind + within + i.micro_batch.value) % parts_.groups.transport().num_tags());
+      tied ? static_cast<std::int64_t>(Payload::tied_gradient) * num_chunks *
+                 parts_.plan.micro_batches
+           : (static_cast<std::int64_t>(i.payload) * num_chunks + i.chunk.value) *
+                 parts_.plan.micro_batches;
+  const std::int64_t within =
+      tied ? i.receiving_end() * static_cast<std::int64_t>(ends_.size()) : 0;
+  // Every message of an iteration has a tag of its own, since a device may receive in another order
+  // than its peer sends; beyond the number of tags, far more tasks than anyone runs, order alone
+  // tells equal ones apart.
+  return static_cast<int>((kind + within + i.micro_batch.value) %
+                          parts_.groups.transport().num_tags());
 }
 
 BoundaryMessages::TiedCopy BoundaryMessages::tied_copy(int end) const {
@@ -37,31 +43,37 @@ BoundaryMessages::TiedCopy BoundaryMessages::tied_copy(int end) const {
   return {part, tie, tie_division(part.role().mesh, tie)[shard]};
 }
 
-/// The samples that this device has at the cut, or needs there; for a tied gradient rows of the tied parameter.
+/// The samples that this device has at the cut, or needs there; for a tied gradient rows of the
+/// tied parameter.
 Interval BoundaryMessages::held(const Instruction& i) const {
   const bool leaves = i.op == Op::send;
   if (i.is_tied()) return tied_copy(leaves ? i.sending_end() : i.receiving_end()).rows;
   const bool before_cut = (i.payload == Payload::activation) == leaves;
-  return before_cut ? parts_.device->exit_samples(i.chunk) : parts_.device->entry_samples(ChunkId(i.chunk.value + 1));
+  return before_cut ? parts_.device->exit_samples(i.chunk)
+                    : parts_.device->entry_samples(ChunkId(i.chunk.value + 1));
 }
 
 /// What one sample at a cut is, or one row of a tied parameter.
 Port BoundaryMessages::unit_of(const Instruction& i) const {
   if (i.is_tied()) {
-    const Tie& tie = parts_.ties[static_cast<std::size_t>(ends_[static_cast<std::size_t>(i.receiving_end())].tie)];
+    const Tie& tie =
+        parts_
+            .ties[static_cast<std::size_t>(ends_[static_cast<std::size_t>(i.receiving_end())].tie)];
     return {1, std::lround(tie.row_bytes / sizeof(float)), tie.name};
   }
   return cut_ports_[static_cast<std::size_t>(i.chunk.value)];
 }
 
 /// Elements of `interval`, counted within the tensor that holds the samples or rows `held`.
-Interval BoundaryMessages::elements_of(const Instruction& i, Interval interval, Interval held) const {
+Interval BoundaryMessages::elements_of(const Instruction& i, Interval interval,
+                                       Interval held) const {
   const std::int64_t of_one = unit_of(i).elements();
   const std::int64_t first = held.begin * of_one;
   return {interval.begin * of_one / i.units - first, interval.end * of_one / i.units - first};
 }
 
-/// The tensor in which the parts of a message come together; it is made, with room for all of them, by the first one.
+/// The tensor in which the parts of a message come together; it is made, with room for all of them,
+/// by the first one.
 BoundaryMessages::Incoming& BoundaryMessages::incoming_of(const Instruction& i) {
   Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
   const Port unit = unit_of(i);
@@ -75,9 +87,9 @@ BoundaryMessages::Incoming& BoundaryMessages::incoming_of(const Instruction& i) 
 void BoundaryMessages::post_receive(const Instruction& i) {
   Incoming& incoming = incoming_of(i);
   const Interval part = elements_of(i, i.interval, held(i));
-  incoming.parts[i.interval.begin] =
-      parts_.groups.transport().receive(parts_.map.rank_of(i.peer), tag_of(i), incoming.data.f32() + part.begin,
-                                        static_cast<std::size_t>(part.size()) * sizeof(float));
+  incoming.parts[i.interval.begin] = parts_.groups.transport().receive(
+      parts_.map.rank_of(i.peer), tag_of(i), incoming.data.f32() + part.begin,
+      static_cast<std::size_t>(part.size()) * sizeof(float));
 }
 
 void BoundaryMessages::wait(Pending& transfer) {
@@ -96,7 +108,8 @@ void BoundaryMessages::gather_received(const Instruction& i) {
   Communicator& group = i.is_tied() ? groups.replicas() : groups.tensor();
   std::vector<Interval> slices;
   for (const Interval& part : even_division(i.interval.size(), group.size())) {
-    slices.push_back(elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}, held(i)));
+    slices.push_back(
+        elements_of(i, {i.interval.begin + part.begin, i.interval.begin + part.end}, held(i)));
   }
   const PendingPtr gather = group.start_all_gather(incoming.data.f32(), slices);
   wait(*gather);
@@ -122,17 +135,18 @@ void BoundaryMessages::send(const Instruction& i) {
   if (i.is_tied()) {
     // A copy: the gradient itself changes as soon as the other end's part has come.
     data = std::make_shared<Tensor>(parts_.arena, 1, size);
-    parts_.arena.device().copy(data->f32(), tied_copy(i.sending_end()).gradient().f32() + part.begin,
+    parts_.arena.device().copy(data->f32(),
+                               tied_copy(i.sending_end()).gradient().f32() + part.begin,
                                size * sizeof(float));
     first = data->f32();
   } else {
-    PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.chunk.value, i.micro_batch.value), "\"{}\" does not follow its task",
-                   to_string(i));
+    PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.chunk.value, i.micro_batch.value),
+                   "\"{}\" does not follow its task", to_string(i));
     data = output_;
     first = data->f32() + part.begin;
   }
-  outgoing_.push_back(
-      {data, parts_.groups.transport().send(parts_.map.rank_of(i.peer), tag_of(i), first, size * sizeof(float))});
+  outgoing_.push_back({data, parts_.groups.transport().send(parts_.map.rank_of(i.peer), tag_of(i),
+                                                            first, size * sizeof(float))});
 }
 
 void BoundaryMessages::hand_over(const Instruction& i) {
@@ -140,12 +154,13 @@ void BoundaryMessages::hand_over(const Instruction& i) {
     const TiedCopy from = tied_copy(i.sending_end());
     const Interval there = elements_of(i, i.interval, from.rows);
     const Interval here = elements_of(i, i.interval, held(i));
-    parts_.arena.device().copy(incoming_of(i).data.f32() + here.begin, from.gradient().f32() + there.begin,
+    parts_.arena.device().copy(incoming_of(i).data.f32() + here.begin,
+                               from.gradient().f32() + there.begin,
                                static_cast<std::size_t>(there.size()) * sizeof(float));
     return;
   }
-  PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.chunk.value, i.micro_batch.value), "\"{}\" does not follow its task",
-                 to_string(i));
+  PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.chunk.value, i.micro_batch.value),
+                 "\"{}\" does not follow its task", to_string(i));
   incoming_[output_key_].data = repartitioned(i, std::move(*output_));
 }
 
@@ -155,8 +170,9 @@ Tensor BoundaryMessages::repartitioned(const Instruction& i, Tensor x) const {
   const PartModel& after = *parts_.device->parts_of(ChunkId(i.chunk.value + 1)).front();
   if (&before == &after) return x;
   const Repartition& between = parts_.device->between(after.role().index);
-  return i.payload == Payload::activation ? between.forward(std::move(x), parts_.device->reductions())
-                                          : between.backward(std::move(x), parts_.device->reductions());
+  return i.payload == Payload::activation
+             ? between.forward(std::move(x), parts_.device->reductions())
+             : between.backward(std::move(x), parts_.device->reductions());
 }
 
 void BoundaryMessages::wait_for_sends(const std::function<std::string()>& doing) {
@@ -174,12 +190,14 @@ void BoundaryMessages::add_tied_gradients(int end) {
   std::optional<Tensor> before;  // the sum of the ends before this one
   for (int other = 0; other < static_cast<int>(ends_.size()); ++other) {
     if (other == end && before) parts_.kernels.add(before->f32(), gradient.f32(), gradient.size());
-    if (!are_tied(ends_[static_cast<std::size_t>(end)], ends_[static_cast<std::size_t>(other)])) continue;
+    if (!are_tied(ends_[static_cast<std::size_t>(end)], ends_[static_cast<std::size_t>(other)]))
+      continue;
     Tensor coming = take_input({Payload::tied_gradient, end, other});
     if (other < end && !before) {
       before = std::move(coming);
     } else {
-      parts_.kernels.add(coming.f32(), other < end ? before->f32() : gradient.f32(), gradient.size());
+      parts_.kernels.add(coming.f32(), other < end ? before->f32() : gradient.f32(),
+                         gradient.size());
     }
   }
   if (is_last_of_unit(end)) own.part.shards().scatter_gradients(own.unit());

@@ -15,11 +15,12 @@
 
 namespace pptrain {
 
-/// What crosses cuts to this device and from it, and the gradients of tied parameters that other ends have: receives
-/// into whole micro-batches, sends of parts of them.
+/// What crosses cuts to this device and from it, and the gradients of tied parameters that other
+/// ends have: receives into whole micro-batches, sends of parts of them.
 class BoundaryMessages {
  public:
-  /// Payload, chunk before the cut, micro-batch; of tied gradients the end that receives and the one that sends.
+  /// Payload, chunk before the cut, micro-batch; of tied gradients the end that receives and the
+  /// one that sends.
   using Key = std::tuple<Payload, int, int>;
 
   explicit BoundaryMessages(const ExecutorParts& parts);
@@ -32,10 +33,11 @@ class BoundaryMessages {
   void gather_received(const Instruction& instruction);
   /// Starts sending a part of the output of the task before, or of a tied gradient.
   void send(const Instruction& instruction);
-  /// Makes the output of the task before the input of a later task of this device; for a tied gradient what this device
-  /// has at another end.
+  /// Makes the output of the task before the input of a later task of this device; for a tied
+  /// gradient what this device has at another end.
   void hand_over(const Instruction& instruction);
-  /// Adds up the gradients of all ends in the order of the ends, so that every end has the same sum.
+  /// Adds up the gradients of all ends in the order of the ends, so that every end has the same
+  /// sum.
   void add_tied_gradients(int end);
 
   /// What has come for a task, which owns it from now on.
@@ -61,7 +63,8 @@ class BoundaryMessages {
     std::shared_ptr<Tensor> data;
     PendingPtr pending;
   };
-  /// An end of a tied parameter on this device: the part that has it, and the parameter's place and rows there.
+  /// An end of a tied parameter on this device: the part that has it, and the parameter's place and
+  /// rows there.
   struct TiedCopy {
     PartModel& part;
     const Tie& tie;

@@ -15,18 +15,19 @@ std::int64_t rows_before(const Model& model, const PartRole& part) {
 
 }  // namespace
 
-DeviceModel::DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map, const Role& role,
-                         RankGroups& groups, const LayerFactory& make) {
+DeviceModel::DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map,
+                         const Role& role, RankGroups& groups, const LayerFactory& make) {
   const Stage& stage = plan.stages[role.stage.index()];
   for (const PartRole& part : part_roles(plan, role)) {
     const auto index = static_cast<std::size_t>(part.index);
     parts_.push_back(std::make_unique<PartModel>(device, plan, part, *groups.parts()[index], make));
     for (const ChunkId chunk : part.chunks) parts_of_[chunk.value].push_back(parts_.back().get());
     if (index == 0) continue;
-    between_.emplace_back(parts_[index - 1]->role().holding, part.holding,
-                          Repartition::Context{map, groups.between_parts(), device.waiter, device.arena,
-                                               role.replica * stage.tensor_parallel + role.shard, 2 * part.index,
-                                               static_cast<std::size_t>(rows_before(device.model, part))});
+    between_.emplace_back(
+        parts_[index - 1]->role().holding, part.holding,
+        Repartition::Context{map, groups.between_parts(), device.waiter, device.arena,
+                             role.replica * stage.tensor_parallel + role.shard, 2 * part.index,
+                             static_cast<std::size_t>(rows_before(device.model, part))});
   }
 }
 

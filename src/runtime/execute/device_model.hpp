@@ -9,12 +9,12 @@
 
 namespace pptrain {
 
-/// The layers and parameters that one device holds under a plan: those of each part of its stage, and the exchange of
-/// activations between parts. Most stages are one part.
+/// The layers and parameters that one device holds under a plan: those of each part of its stage,
+/// and the exchange of activations between parts. Most stages are one part.
 class DeviceModel {
  public:
-  DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map, const Role& role, RankGroups& groups,
-              const LayerFactory& make = make_layer);
+  DeviceModel(const DeviceContext& device, const Plan& plan, const RankMap& map, const Role& role,
+              RankGroups& groups, const LayerFactory& make = make_layer);
   DeviceModel(const DeviceModel&) = delete;
   DeviceModel& operator=(const DeviceModel&) = delete;
 
@@ -29,14 +29,18 @@ class DeviceModel {
   /// Samples of a micro-batch that the last layer of a chunk computes here.
   Interval exit_samples(ChunkId chunk) const { return parts_of(chunk).back()->role().samples(); }
   /// Activations from part `index` - 1 to part `index` and gradients back.
-  const Repartition& between(int index) const { return between_[static_cast<std::size_t>(index - 1)]; }
+  const Repartition& between(int index) const {
+    return between_[static_cast<std::size_t>(index - 1)];
+  }
 
   /// The one part of a stage that has no others.
   PartModel& only() const;
-  /// Weights and gradients of the only part; where the stage has several this aborts, as do the three below.
+  /// Weights and gradients of the only part; where the stage has several this aborts, as do the
+  /// three below.
   ParameterStore& parameters() { return only().parameters(); }
   const ParameterStore& parameters() const { return only().parameters(); }
-  /// Whether what this device updates of a parameter counts in sums over the model (`PartModel::counts`).
+  /// Whether what this device updates of a parameter counts in sums over the model
+  /// (`PartModel::counts`).
   bool counts(const LocalParameter& parameter) const { return only().counts(parameter); }
   /// Sums and gathers between the replicas of the only part.
   ReplicaShards& shards() { return only().shards(); }
@@ -48,20 +52,24 @@ class DeviceModel {
   void gather(ChunkId chunk);
   /// Lets go of the weights of a chunk that `gather` brought here.
   void release(ChunkId chunk);
-  /// Tells the parts which task reads weights next (null: none), so that what it begins with can come before it.
+  /// Tells the parts which task reads weights next (null: none), so that what it begins with can
+  /// come before it.
   void announce(const Instruction* next);
-  /// Starts bringing the weights that the announced task begins with, or keeps them. Collective over the replicas.
+  /// Starts bringing the weights that the announced task begins with, or keeps them. Collective
+  /// over the replicas.
   void carry();
-  /// Says what the backward pass of a chunk that comes does to its gradients; `reduce` sets that back to `adds`.
+  /// Says what the backward pass of a chunk that comes does to its gradients; `reduce` sets that
+  /// back to `adds`.
   void begin(ChunkId chunk, GradientPass pass);
-  /// Starts summing what is not yet summed of a chunk's complete gradients; `reductions` says when that has ended.
-  /// Collective over the replicas.
+  /// Starts summing what is not yet summed of a chunk's complete gradients; `reductions` says when
+  /// that has ended. Collective over the replicas.
   void reduce(ChunkId chunk);
   /// Moves on sums and gathers that are under way; never blocks.
   void progress();
   /// Waits until the weights that replicas published after the optimizer step are whole here.
   void settle();
-  /// Ends when all sums of gradients that were started have ended, in every part. Lives as long as this.
+  /// Ends when all sums of gradients that were started have ended, in every part. Lives as long as
+  /// this.
   Pending& reductions() { return reductions_; }
   /// Lets go of the buffers that sums which have ended still hold.
   void drop_summed();

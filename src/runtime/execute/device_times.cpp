@@ -31,7 +31,9 @@ void DeviceTimes::start() {
 
 double DeviceTimes::host_seconds() const { return wall_seconds() - start_; }
 
-DeviceTimes::Point DeviceTimes::now() { return {host_seconds(), device_.is_host() ? nullptr : device_.moment()}; }
+DeviceTimes::Point DeviceTimes::now() {
+  return {host_seconds(), device_.is_host() ? nullptr : device_.moment()};
+}
 
 double DeviceTimes::seconds(const Point& point) const {
   return point.moment == nullptr ? point.host_seconds : point.moment->seconds_since(*device_start_);

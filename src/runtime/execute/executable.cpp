@@ -22,7 +22,8 @@ void check_pattern(const Block& block, const Model& model, const std::string& pl
     const Layer& layer = model.layers[static_cast<std::size_t>(l)];
     if (executes(layer, block.pattern)) continue;
     throw_bad_input({place + ".pattern",
-                     fmt::format("\"{}\" of layer {} ({})", pattern_names().name_of(block.pattern), l, layer.name),
+                     fmt::format("\"{}\" of layer {} ({})", pattern_names().name_of(block.pattern),
+                                 l, layer.name),
                      "it is divided as Megatron does", "write \"megatron\""});
   }
 }
@@ -35,9 +36,10 @@ void check_rows(const Block& block, const Model& model, const std::string& place
       const std::int64_t length = model.axis_size(spec.row_axis);
       if (block.tensor_parallel <= length) continue;
       throw_bad_input({place,
-                       fmt::format("tensor_parallel = {}, but the model has {} {}", block.tensor_parallel, length,
-                                   to_string(spec.row_axis)),
-                       "each member holds at least one", fmt::format("use at most {} members", length)});
+                       fmt::format("tensor_parallel = {}, but the model has {} {}",
+                                   block.tensor_parallel, length, to_string(spec.row_axis)),
+                       "each member holds at least one",
+                       fmt::format("use at most {} members", length)});
     }
   }
 }

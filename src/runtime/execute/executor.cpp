@@ -32,11 +32,13 @@ std::optional<Lane> lane_of(Op op) {
 /// As profilers show it: "BW1.3, stage 0, chunk 1, micro-batch 3".
 std::string range_name(const Program& program, const Instruction& i) {
   const std::string name = fmt::format("{}, stage {}", to_string(i), program.stage.value);
-  return is_task(i.op) ? fmt::format("{}, chunk {}, micro-batch {}", name, i.chunk.value, i.micro_batch.value) : name;
+  return is_task(i.op)
+             ? fmt::format("{}, chunk {}, micro-batch {}", name, i.chunk.value, i.micro_batch.value)
+             : name;
 }
 
-/// Tasks that the host tells the device ahead of what it does: enough to keep it busy, and few enough that what others
-/// wait for is sent in time, and that a wait for the device is short.
+/// Tasks that the host tells the device ahead of what it does: enough to keep it busy, and few
+/// enough that what others wait for is sent in time, and that a wait for the device is short.
 constexpr std::size_t most_lead = 2;
 
 /// Work of the device.
@@ -47,7 +49,8 @@ class WorkPending final : public Pending {
   bool test() override { return work_->has_ended(); }
   std::string missing() const override {
     const std::string unfinished = groups_.unfinished();
-    return "the work of " + device_.name() + (unfinished.empty() ? "" : ", where " + unfinished + " has not ended");
+    return "the work of " + device_.name() +
+           (unfinished.empty() ? "" : ", where " + unfinished + " has not ended");
   }
 
  private:
@@ -67,7 +70,8 @@ const Instruction* next(const Program& program, std::size_t begin, bool (*is_suc
 /// Whether the operation may stand between a task and the last one that passes its output on.
 bool passes_on(Op op) { return op == Op::send || op == Op::hand_over || op == Op::post_receive; }
 
-/// Whether the gradients of its chunk are complete with this task: their sum comes before the next one.
+/// Whether the gradients of its chunk are complete with this task: their sum comes before the next
+/// one.
 bool completes_gradients(const Program& program, std::size_t task) {
   const std::vector<Instruction>& all = program.instructions;
   for (std::size_t i = task + 1; i < all.size() && !is_task(all[i].op); ++i) {
@@ -86,8 +90,10 @@ Executor::Executor(const ExecutorParts& parts)
       samples_(parts),
       expert_loads_(parts.model),
       times_(parts.arena.device(), parts.waiter) {
-  sums_.buffer = Buffer(parts_.arena, static_cast<std::size_t>(2 + last_chunk_ + 1) * sizeof(double));
-  if (parts_.role && parts_.plan.stages[parts_.role->stage.index()].offload_activations) offload_.emplace(parts_.arena);
+  sums_.buffer =
+      Buffer(parts_.arena, static_cast<std::size_t>(2 + last_chunk_ + 1) * sizeof(double));
+  if (parts_.role && parts_.plan.stages[parts_.role->stage.index()].offload_activations)
+    offload_.emplace(parts_.arena);
   parts_.waiter.name_place([this] { return place(); });
 }
 
@@ -108,7 +114,8 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
     parts_.device->announce(next(program, 0, reads_weights));
     parts_.device->carry();
   }
-  for (std::size_t i = 0; i < program.instructions.size(); ++i) run_instruction(program, i, iteration);
+  for (std::size_t i = 0; i < program.instructions.size(); ++i)
+    run_instruction(program, i, iteration);
   current_ = nullptr;
   wait_for_sends(iteration);
   count_times(cpu_start);
@@ -116,8 +123,8 @@ IterationResult Executor::run(const Program& program, const Iteration& iteration
   return result_;
 }
 
-/// Targets of the global batch. Where some positions have none every rank counts, since micro-batches and replicas have
-/// different numbers of them.
+/// Targets of the global batch. Where some positions have none every rank counts, since
+/// micro-batches and replicas have different numbers of them.
 std::int64_t Executor::count_targets(const Iteration& iteration) const {
   const std::int64_t samples = iteration.counted_samples.value_or(parts_.plan.global_batch_size);
   if (!parts_.model.sample.has_unlabelled()) return samples * parts_.model.sample.rows;
@@ -132,11 +139,13 @@ std::int64_t Executor::count_targets(const Iteration& iteration) const {
   return sum;
 }
 
-void Executor::run_instruction(const Program& program, std::size_t number, const Iteration& iteration) {
+void Executor::run_instruction(const Program& program, std::size_t number,
+                               const Iteration& iteration) {
   const Instruction& instruction = program.instructions[number];
   current_ = &instruction;
   if (!passes_on(instruction.op)) messages_.drop_output();
-  if (reads_weights(instruction.op)) parts_.device->announce(next(program, number + 1, reads_weights));
+  if (reads_weights(instruction.op))
+    parts_.device->announce(next(program, number + 1, reads_weights));
   if (offload_ && is_task(instruction.op)) next_task_ = next(program, number + 1, is_task);
   if (is_task(instruction.op) && completes_gradients(program, number)) {
     parts_.device->begin(instruction.chunk, GradientPass::completes);
@@ -148,9 +157,11 @@ void Executor::run_instruction(const Program& program, std::size_t number, const
   if (parts_.device != nullptr) parts_.device->progress();
 }
 
-void Executor::execute_traced(const Program& program, const Instruction& instruction, const Iteration& iteration) {
+void Executor::execute_traced(const Program& program, const Instruction& instruction,
+                              const Iteration& iteration) {
   const DeviceRange range(parts_.arena.device(), [&] { return range_name(program, instruction); });
-  const std::optional<Lane> lane = iteration.trace == nullptr ? std::nullopt : lane_of(instruction.op);
+  const std::optional<Lane> lane =
+      iteration.trace == nullptr ? std::nullopt : lane_of(instruction.op);
   DeviceTimes::Point begin = lane ? times_.now() : DeviceTimes::Point();
   execute(instruction, iteration);
   if (lane) traced_.push_back({&instruction, *lane, std::move(begin), times_.now()});
@@ -179,8 +190,8 @@ void Executor::write_trace(const Program& program, Trace& trace) {
   wait_for_device(parts_.arena.device().work_so_far());
   trace.clear();
   for (const Traced& traced : traced_) {
-    trace.push_back(
-        {program.device, traced.lane, *traced.instruction, times_.seconds(traced.begin), times_.seconds(traced.end)});
+    trace.push_back({program.device, traced.lane, *traced.instruction, times_.seconds(traced.begin),
+                     times_.seconds(traced.end)});
   }
   traced_.clear();
 }
@@ -227,10 +238,11 @@ void Executor::limit_lead() {
 std::string Executor::place() const {
   std::string text = fmt::format("rank {}, ", parts_.groups.all().rank());
   if (parts_.role) {
-    text += fmt::format("stage {}, replica {}, shard {}, ", parts_.role->stage.value, parts_.role->replica,
-                        parts_.role->shard);
+    text += fmt::format("stage {}, replica {}, shard {}, ", parts_.role->stage.value,
+                        parts_.role->replica, parts_.role->shard);
   }
-  return current_ == nullptr ? text + "between iterations" : text + fmt::format("at \"{}\"", to_string(*current_));
+  return current_ == nullptr ? text + "between iterations"
+                             : text + fmt::format("at \"{}\"", to_string(*current_));
 }
 
 }  // namespace pptrain

@@ -52,11 +52,14 @@ class Executor {
 
   std::int64_t count_targets(const Iteration& iteration) const;
   /// Rows of the global batch that pass through layers.
-  double global_rows() const { return static_cast<double>(parts_.plan.global_batch_size * parts_.model.sample.rows); }
+  double global_rows() const {
+    return static_cast<double>(parts_.plan.global_batch_size * parts_.model.sample.rows);
+  }
   /// What sums over the targets are divided by; a batch without any has a loss of 0.
   double divisor() const { return static_cast<double>(std::max<std::int64_t>(result_.targets, 1)); }
   void run_instruction(const Program& program, std::size_t number, const Iteration& iteration);
-  void execute_traced(const Program& program, const Instruction& instruction, const Iteration& iteration);
+  void execute_traced(const Program& program, const Instruction& instruction,
+                      const Iteration& iteration);
   void execute(const Instruction& instruction, const Iteration& iteration);
   void wait_for_sends(const Iteration& iteration);
   void count_times(double cpu_start);
@@ -72,7 +75,8 @@ class Executor {
 
   void fetch_for_next(const Instruction& task);
   void keep_or_send(const Instruction& task, bool last, Saved& saved);
-  void bring_back(const Instruction& task, const StoredTask& stored, std::size_t part, std::size_t layer);
+  void bring_back(const Instruction& task, const StoredTask& stored, std::size_t part,
+                  std::size_t layer);
   double own_balance();
   void read_chosen_rows(StoredTask& stored, MicroBatchId micro_batch);
   double value_of(const double* sum);

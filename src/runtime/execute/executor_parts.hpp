@@ -14,8 +14,8 @@
 
 namespace pptrain {
 
-/// What an executor works with, which outlives it. On a rank that the plan leaves out `device` and `optimizer` may be
-/// null; such a rank takes part in sums over all ranks only.
+/// What an executor works with, which outlives it. On a rank that the plan leaves out `device` and
+/// `optimizer` may be null; such a rank takes part in sums over all ranks only.
 struct ExecutorParts {
   const Model& model;
   const Plan& plan;
@@ -28,7 +28,8 @@ struct ExecutorParts {
   Waiter& waiter;
   Arena& arena;
   Kernels& kernels;
-  ModelBalance* model_balance = nullptr;  ///< of a job whose experts are balanced over all layers; else null
+  ModelBalance* model_balance = nullptr;  ///< of a job whose experts are balanced over all layers;
+                                          ///< else null
 };
 
 }  // namespace pptrain

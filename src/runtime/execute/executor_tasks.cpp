@@ -1,4 +1,5 @@
-// The executor's tasks: forward and backward passes of a chunk on a micro-batch, part by part and layer by layer.
+// The executor's tasks: forward and backward passes of a chunk on a micro-batch, part by part and
+// layer by layer.
 #include <algorithm>
 
 #include "runtime/execute/executor.hpp"
@@ -19,12 +20,15 @@ void Executor::keep_or_send(const Instruction& task, bool last, Saved& saved) {
   if (!offload_) return;
   offload_->let_go();
   const bool comes_back = last && next_task_ != nullptr && next_task_->op != Op::forward &&
-                          next_task_->chunk == task.chunk && next_task_->micro_batch == task.micro_batch;
+                          next_task_->chunk == task.chunk &&
+                          next_task_->micro_batch == task.micro_batch;
   if (!comes_back) offload_->send(saved);
 }
 
-/// Before the backward pass of layer `layer` of part `part`: its own, and beside it that of the layer that follows.
-void Executor::bring_back(const Instruction& task, const StoredTask& stored, std::size_t part, std::size_t layer) {
+/// Before the backward pass of layer `layer` of part `part`: its own, and beside it that of the
+/// layer that follows.
+void Executor::bring_back(const Instruction& task, const StoredTask& stored, std::size_t part,
+                          std::size_t layer) {
   if (!offload_) return;
   offload_->require(*stored.saved[part][layer]);
   if (layer > 0) return offload_->fetch(*stored.saved[part][layer - 1]);
@@ -43,22 +47,30 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     batch.loss_scale = static_cast<float>(iteration.loss_scale / divisor());
     batch.loss_form = iteration.loss_form;
     if (iteration.dropout_seed) {
-      const std::int64_t in_step = i.micro_batch.value * parts_.plan.micro_batch_size + part->role().samples().begin;
-      batch.dropout = {*iteration.dropout_seed, iteration.step * parts_.plan.global_batch_size + in_step};
+      const std::int64_t in_step =
+          i.micro_batch.value * parts_.plan.micro_batch_size + part->role().samples().begin;
+      batch.dropout = {*iteration.dropout_seed,
+                       iteration.step * parts_.plan.global_batch_size + in_step};
     }
     batch.balance = iteration.loss_scale * iteration.router_aux_loss / global_rows();
     // All devices of the part come to the same.
-    if (part->role().replica == 0 && part->role().shard == 0) batch.balance_sum = sums_.balance(i.chunk);
+    if (part->role().replica == 0 && part->role().shard == 0)
+      batch.balance_sum = sums_.balance(i.chunk);
     batch.balance_of_model = parts_.model_balance != nullptr;
-    if (keep && batch.balance_of_model) batch.balance_counts = parts_.model_balance->counts(i.chunk, i.micro_batch);
+    if (keep && batch.balance_of_model)
+      batch.balance_counts = parts_.model_balance->counts(i.chunk, i.micro_batch);
     if (!keep) batch.use = BatchUse::evaluation;
   }
   if (chunk == 0) samples_.load_inputs(stored, i, iteration);
   if (chunk == last_chunk_) samples_.load_targets(stored, i, iteration, sums_.loss());
   samples_.load_beside(stored, i, iteration);
-  Tensor x = chunk == 0 ? Tensor() : messages_.take_input({Payload::activation, chunk - 1, i.micro_batch.value});
+  Tensor x = chunk == 0
+                 ? Tensor()
+                 : messages_.take_input({Payload::activation, chunk - 1, i.micro_batch.value});
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    if (p > 0) x = parts_.device->between(parts[p]->role().index).forward(std::move(x), parts_.device->reductions());
+    if (p > 0)
+      x = parts_.device->between(parts[p]->role().index)
+              .forward(std::move(x), parts_.device->reductions());
     stored.saved.emplace_back();
     const auto& layers = parts[p]->layers(i.chunk);
     const std::int64_t first_layer = parts[p]->first_layer(i.chunk);
@@ -70,29 +82,32 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
       // Members of a group count the same rows, unless each has its own.
       const PartRole& role = parts[p]->role();
       const bool counts = keep && (role.shard == 0 || role.division == WeightDivision::exchange);
-      batch.expert_rows = counts ? expert_loads_.of(first_layer + static_cast<std::int64_t>(l)) : nullptr;
+      batch.expert_rows =
+          counts ? expert_loads_.of(first_layer + static_cast<std::int64_t>(l)) : nullptr;
       x = layers[l]->forward(batch, std::move(x), keep ? &saved : nullptr);
       if (keep) keep_or_send(i, is_last, *saved);
       stored.saved.back().push_back(std::move(saved));
     }
   }
   if (keep && parts_.model_balance != nullptr) parts_.model_balance->send(i.chunk, i.micro_batch);
-  if (chunk != last_chunk_) messages_.put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
+  if (chunk != last_chunk_)
+    messages_.put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
   if (!keep) stored_.erase({chunk, i.micro_batch.value});
 }
 
 /// Before a backward pass: what layers have counted in the micro-batch comes from all stages.
 void Executor::read_chosen_rows(StoredTask& stored, MicroBatchId micro_batch) {
-  const double* rows =
-      parts_.model_balance->chosen_rows(micro_batch, [this](Pending& transfer) { messages_.wait(transfer); });
+  const double* rows = parts_.model_balance->chosen_rows(
+      micro_batch, [this](Pending& transfer) { messages_.wait(transfer); });
   for (Batch& batch : stored.batches) batch.chosen_rows = rows;
 }
 
 void Executor::backward_input(const Instruction& i, bool with_weight) {
   const int chunk = i.chunk.value;
   StoredTask& stored = stored_.at({chunk, i.micro_batch.value});
-  Tensor gradient =
-      chunk == last_chunk_ ? Tensor() : messages_.take_input({Payload::gradient, chunk, i.micro_batch.value});
+  Tensor gradient = chunk == last_chunk_
+                        ? Tensor()
+                        : messages_.take_input({Payload::gradient, chunk, i.micro_batch.value});
   if (parts_.model_balance != nullptr) read_chosen_rows(stored, i.micro_batch);
   const std::vector<PartModel*>& parts = parts_.device->parts_of(i.chunk);
   for (std::size_t p = parts.size(); p-- > 0;) {
@@ -108,10 +123,11 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
       saved.reset();
     }
     if (p > 0)
-      gradient =
-          parts_.device->between(parts[p]->role().index).backward(std::move(gradient), parts_.device->reductions());
+      gradient = parts_.device->between(parts[p]->role().index)
+                     .backward(std::move(gradient), parts_.device->reductions());
   }
-  if (chunk != 0) messages_.put_output({Payload::gradient, chunk - 1, i.micro_batch.value}, std::move(gradient));
+  if (chunk != 0)
+    messages_.put_output({Payload::gradient, chunk - 1, i.micro_batch.value}, std::move(gradient));
   if (with_weight) stored_.erase({chunk, i.micro_batch.value});
 }
 

@@ -14,13 +14,14 @@ void Executor::wait_gradients() {
   }
 }
 
-/// Whether to stop and how many rows went to experts are summed together with the loss, so that they cost no messages
-/// of their own.
+/// Whether to stop and how many rows went to experts are summed together with the loss, so that
+/// they cost no messages of their own.
 void Executor::reduce_loss(const Iteration& iteration) {
   // Shards of a replica all know its loss, so the first one alone reports it.
   const bool reports = parts_.device != nullptr && parts_.device->parts().back()->role().shard == 0;
   const StopWish wish = iteration.stop_wish ? iteration.stop_wish() : StopWish::none;
-  std::vector<double> sums = {reports ? value_of(sums_.loss()) : 0.0, wish == StopWish::requested ? 1.0 : 0.0,
+  std::vector<double> sums = {reports ? value_of(sums_.loss()) : 0.0,
+                              wish == StopWish::requested ? 1.0 : 0.0,
                               wish == StopWish::interrupted ? 1.0 : 0.0,
                               iteration.router_aux_loss > 0.0 ? own_balance() : 0.0};
   const auto scalars = static_cast<std::ptrdiff_t>(sums.size());
@@ -29,7 +30,9 @@ void Executor::reduce_loss(const Iteration& iteration) {
   result_.expert_rows.assign(sums.begin() + scalars, sums.end());
   result_.balance = sums[3] / global_rows();
   result_.loss = sums[0] / divisor() + iteration.router_aux_loss * result_.balance;
-  result_.stop = sums[2] > 0.0 ? StopWish::interrupted : sums[1] > 0.0 ? StopWish::requested : StopWish::none;
+  result_.stop = sums[2] > 0.0   ? StopWish::interrupted
+                 : sums[1] > 0.0 ? StopWish::requested
+                                 : StopWish::none;
 }
 
 /// What the chunks of this device add to the balance of the experts, in the order of the chunks.
@@ -42,7 +45,8 @@ double Executor::own_balance() {
   return sum;
 }
 
-/// All ranks know the norm, so all skip a step or none does. A norm that is not finite would make all weights so.
+/// All ranks know the norm, so all skip a step or none does. A norm that is not finite would make
+/// all weights so.
 void Executor::reduce_norm(const Iteration& iteration) {
   if (parts_.device != nullptr) {
     std::vector<ValueRun> runs;
@@ -50,7 +54,8 @@ void Executor::reduce_norm(const Iteration& iteration) {
       for (const OwnPart& own : part->parameters().own_parts()) {
         const Interval counted = part->counted(own);
         if (counted.empty()) continue;
-        runs.push_back({own.gradients + (counted.begin - own.begin), static_cast<std::size_t>(counted.size())});
+        runs.push_back({own.gradients + (counted.begin - own.begin),
+                        static_cast<std::size_t>(counted.size())});
       }
     }
     parts_.kernels.sums_of_squares(runs.data(), runs.size(), sums_.squares());
@@ -87,15 +92,19 @@ void Executor::step(const Iteration& iteration) {
   for (const auto& part : parts_.device->parts()) {
     const ParameterStore& store = part->parameters();
     const std::size_t first = units.size();
-    for (std::size_t unit = 0; unit < store.num_units(); ++unit) units.push_back({part.get(), unit});
-    for (const OwnPart& own : store.own_parts()) unit_of.push_back(first + store.parameters()[own.parameter].unit);
+    for (std::size_t unit = 0; unit < store.num_units(); ++unit)
+      units.push_back({part.get(), unit});
+    for (const OwnPart& own : store.own_parts())
+      unit_of.push_back(first + store.parameters()[own.parameter].unit);
   }
   std::size_t published = 0;
   const auto publish_before = [&](std::size_t end) {
-    for (; published < end; ++published) units[published].part->shards().publish_weights(units[published].unit);
+    for (; published < end; ++published)
+      units[published].part->shards().publish_weights(units[published].unit);
     parts_.device->progress();
   };
-  const double scale = clip_factor(result_.grad_norm, iteration.gradient_clip) / iteration.loss_scale;
+  const double scale =
+      clip_factor(result_.grad_norm, iteration.gradient_clip) / iteration.loss_scale;
   parts_.optimizer->step({iteration.step - iteration.skipped_steps, iteration.learning_rate, scale},
                          [&](std::size_t run) {
                            if (run + 1 < unit_of.size()) publish_before(unit_of[run + 1]);

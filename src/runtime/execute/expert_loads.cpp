@@ -5,7 +5,8 @@
 namespace pptrain {
 
 ExpertLoads::ExpertLoads(const Model& model) {
-  for (const Layer& layer : model.layers) columns_.experts = std::max(columns_.experts, layer.num_experts());
+  for (const Layer& layer : model.layers)
+    columns_.experts = std::max(columns_.experts, layer.num_experts());
   for (std::int64_t l = 0; l < model.num_layers(); ++l) {
     const Layer& layer = model.layers[static_cast<std::size_t>(l)];
     if (layer.num_experts() == 0) continue;

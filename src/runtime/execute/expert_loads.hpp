@@ -13,7 +13,8 @@ class ExpertLoads {
  public:
   explicit ExpertLoads(const Model& model);
 
-  /// All numbers, layer by layer, expert by expert; layers with fewer experts than others have zeros behind theirs.
+  /// All numbers, layer by layer, expert by expert; layers with fewer experts than others have
+  /// zeros behind theirs.
   std::vector<double>& rows() { return rows_; }
   /// The numbers of a layer, or null where it has no experts.
   double* of(std::int64_t layer);

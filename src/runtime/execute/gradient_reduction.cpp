@@ -7,7 +7,8 @@
 namespace pptrain {
 namespace {
 
-/// Slices of an array end on cache lines: the longest is so much longer than the mean, and still one bucket's part.
+/// Slices of an array end on cache lines: the longest is so much longer than the mean, and still
+/// one bucket's part.
 constexpr std::size_t cut_elements = 16;
 
 }  // namespace
@@ -15,7 +16,8 @@ constexpr std::size_t cut_elements = 16;
 void GradientReduction::add_all_reduce(float* data, std::size_t n, std::function<void()> ended) {
   if (group_.size() == 1) n = 0;
   for (std::size_t begin = 0; begin < n; begin += bucket_elements) {
-    waiting_.push_back({Kind::all_reduce, data + begin, std::min(bucket_elements, n - begin), {}, false, {}});
+    waiting_.push_back(
+        {Kind::all_reduce, data + begin, std::min(bucket_elements, n - begin), {}, false, {}});
   }
   if (n == 0) return then(std::move(ended));
   waiting_.back().ended = std::move(ended);
@@ -32,8 +34,8 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
   for (std::int64_t begin = 0; begin == 0 || begin < longest; begin += part) {
     Bucket bucket = {Kind::reduce_scatter, data, 0, {}, begin + part >= longest, {}};
     for (const Interval& slice : slices) {
-      bucket.slices.push_back(
-          {std::min(slice.begin + begin, slice.end), std::min(slice.begin + begin + part, slice.end)});
+      bucket.slices.push_back({std::min(slice.begin + begin, slice.end),
+                               std::min(slice.begin + begin + part, slice.end)});
     }
     if (bucket.is_last) bucket.ended = std::move(ended);
     waiting_.push_back(std::move(bucket));
@@ -42,7 +44,8 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
 }
 
 void GradientReduction::add_all_gather(float* data, const std::vector<Interval>& slices) {
-  waiting_.push_back({Kind::all_gather, data, 0, slices, false, {}});  // needs no buffer, however long
+  waiting_.push_back({Kind::all_gather, data, 0, slices, false, {}});  // needs no buffer, however
+                                                                       // long
   test();
 }
 
@@ -64,7 +67,8 @@ PendingPtr GradientReduction::start(const Bucket& bucket) {
 PendingPtr GradientReduction::start_narrow(Bucket& bucket) {
   const bool is_sum = bucket.kind == Kind::all_reduce;
   const std::vector<Interval> whole = {{0, static_cast<std::int64_t>(bucket.n)}};
-  const auto narrow = std::make_shared<NarrowBucket>(wire_, bucket.data, is_sum ? whole : bucket.slices);
+  const auto narrow =
+      std::make_shared<NarrowBucket>(wire_, bucket.data, is_sum ? whole : bucket.slices);
   const auto own = static_cast<std::size_t>(group_.rank());
   const bool scatters = bucket.kind == Kind::reduce_scatter;
   bucket.ended = [narrow, own, scatters, ended = std::move(bucket.ended)] {
@@ -92,8 +96,8 @@ bool GradientReduction::advance(Question ended) {
 }
 
 bool GradientReduction::end_next(Question ended) {
-  const auto next =
-      std::find_if(running_.begin(), running_.end(), [](const Running& running) { return !running.has_ended; });
+  const auto next = std::find_if(running_.begin(), running_.end(),
+                                 [](const Running& running) { return !running.has_ended; });
   if (next == running_.end() || (next->pending && !((*next->pending).*ended)())) return false;
   next->has_ended = true;
   if (next->is_last) --num_open_;

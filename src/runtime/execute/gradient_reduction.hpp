@@ -10,31 +10,35 @@
 
 namespace pptrain {
 
-/// Sums of long arrays over a group (and what follows them), in buckets, a few of which are under way at once: the
-/// buffers stay small, and the second half of one bucket overlaps the first half of the next. Arrays are summed in the
-/// order in which they are added, which must be the same on all members.
+/// Sums of long arrays over a group (and what follows them), in buckets, a few of which are under
+/// way at once: the buffers stay small, and the second half of one bucket overlaps the first half
+/// of the next. Arrays are summed in the order in which they are added, which must be the same on
+/// all members.
 ///
-/// A bucket keeps its buffer, and what `ended` holds, until another takes its place or `drop_ended`: what a rank
-/// holds does not depend on when its peers came.
+/// A bucket keeps its buffer, and what `ended` holds, until another takes its place or
+/// `drop_ended`: what a rank holds does not depend on when its peers came.
 class GradientReduction final : public Pending {
  public:
   static constexpr std::size_t bucket_elements = gradient_bucket_elements;  ///< 4 MiB of fp32
   static constexpr std::size_t buckets_in_flight = 2;
 
-  /// For a wire in bf16 a bucket's values are rounded to it before they go and where they are summed; with them the
-  /// buffer is as large as in fp32.
-  explicit GradientReduction(Communicator& group, const GradientWire& wire = {}) : group_(group), wire_(wire) {}
+  /// For a wire in bf16 a bucket's values are rounded to it before they go and where they are
+  /// summed; with them the buffer is as large as in fp32.
+  explicit GradientReduction(Communicator& group, const GradientWire& wire = {})
+      : group_(group), wire_(wire) {}
 
   /// All members get the sum of all of it; `ended` is called when it has come.
   void add_all_reduce(float* data, std::size_t n, std::function<void()> ended = {});
   /// Member k gets the sum of slices[k]; `ended` is called when this member's has come.
-  void add_reduce_scatter(float* data, const std::vector<Interval>& slices, std::function<void()> ended = {});
+  void add_reduce_scatter(float* data, const std::vector<Interval>& slices,
+                          std::function<void()> ended = {});
   /// Every member's slice data[slices[k]] is sent to all.
   void add_all_gather(float* data, const std::vector<Interval>& slices);
 
   /// Calls `ended` once everything that was added before has ended.
   void then(std::function<void()> ended);
-  /// Lets go of buckets that have ended, up to the first one that has not, with their buffers; never blocks.
+  /// Lets go of buckets that have ended, up to the first one that has not, with their buffers;
+  /// never blocks.
   void drop_ended();
 
   bool test() override { return advance(&Pending::test); }

@@ -20,10 +20,12 @@ enum class GroupKind { all, tensor, data, gather, slices, statistics };
 class CommunicationDecorator {
  public:
   virtual ~CommunicationDecorator() = default;
-  /// `ranks`: members of the group in its order. `tag`: above 0, another one for each group of a rank. `share`: of
-  /// slices, how much of their nodes' sums the group has; those of all slices are under way at once.
-  virtual std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind kind,
-                                                 const std::vector<int>& ranks, int tag, double share) = 0;
+  /// `ranks`: members of the group in its order. `tag`: above 0, another one for each group of a
+  /// rank. `share`: of slices, how much of their nodes' sums the group has; those of all slices are
+  /// under way at once.
+  virtual std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group,
+                                                 GroupKind kind, const std::vector<int>& ranks,
+                                                 int tag, double share) = 0;
   /// Messages between stages, or between the parts of a stage. Collective over all ranks.
   virtual std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) = 0;
   /// An iteration of training begins.
@@ -50,7 +52,8 @@ struct Reach {
   std::optional<MpiDeviceMemory> mpi;       ///< nothing: what MPI says of itself
 };
 
-/// Whether slices of a tied embedding's gradients come to the rank's stage, which all its replicas then gather.
+/// Whether slices of a tied embedding's gradients come to the rank's stage, which all its replicas
+/// then gather.
 enum class TiedGathers { none, some };
 
 /// Whether layers sum over the replicas of their stage, as batch norms do.
@@ -74,20 +77,23 @@ struct GroupMaker {
   Staging* staging;  ///< null where MPI reaches the device's memory
   const GroupOptions& options;
   const std::vector<RankReach>& reach;
-  std::vector<std::string>& ways;  ///< how the groups of devices that MPI does not reach communicate
-  int next_tag = 0;                ///< groups that are made at once by different ranks must not share a rank or a tag
+  std::vector<std::string>& ways;  ///< how the groups of devices that MPI does not reach
+                                   ///< communicate
+  int next_tag = 0;  ///< groups that are made at once by different ranks must not share a rank or a
+                     ///< tag
 
   /// Collective over the ranks.
-  std::unique_ptr<Communicator> make(GroupKind kind, const std::vector<int>& ranks, int tag, const std::string& name,
-                                     double share = 1.0);
+  std::unique_ptr<Communicator> make(GroupKind kind, const std::vector<int>& ranks, int tag,
+                                     const std::string& name, double share = 1.0);
 
  private:
-  std::unique_ptr<Communicator> make_plain(const std::vector<int>& ranks, int tag, const std::string& name);
+  std::unique_ptr<Communicator> make_plain(const std::vector<int>& ranks, int tag,
+                                           const std::string& name);
 };
 
-/// The groups of one rank for a part of its stage, derived from the part's mesh: its tensor-parallel group (the
-/// members of its replica), its data-parallel group (the replicas that hold the same shard, of one group of
-/// `sum_groups`), the owners of its slices in other groups.
+/// The groups of one rank for a part of its stage, derived from the part's mesh: its
+/// tensor-parallel group (the members of its replica), its data-parallel group (the replicas that
+/// hold the same shard, of one group of `sum_groups`), the owners of its slices in other groups.
 class PartGroups {
  public:
   /// Collective over the devices of the stage.
@@ -95,14 +101,18 @@ class PartGroups {
 
   /// Tensor-parallel group: the members of this rank's replica, numbered by shard.
   Communicator& tensor() { return *tensor_; }
-  /// Data-parallel group: replicas that hold the same shard, those of this rank's group of `sum_groups`.
+  /// Data-parallel group: replicas that hold the same shard, those of this rank's group of
+  /// `sum_groups`.
   Communicator& data() { return *data_; }
-  /// The data-parallel group again, for gathering weights, or gradients that are summed, while others are summed:
-  /// collectives of one group start in one order on all members, those of two need not.
+  /// The data-parallel group again, for gathering weights, or gradients that are summed, while
+  /// others are summed: collectives of one group start in one order on all members, those of two
+  /// need not.
   Communicator& gather() { return *gather_; }
-  /// All replicas that hold the same shard, in order, where they gather slices of a tied embedding's gradients.
+  /// All replicas that hold the same shard, in order, where they gather slices of a tied
+  /// embedding's gradients.
   Communicator& replicas() { return replicas_ ? *replicas_ : *data_; }
-  /// All replicas that hold the same shard, in order, for the sums of their layers; null where no layer sums so.
+  /// All replicas that hold the same shard, in order, for the sums of their layers; null where no
+  /// layer sums so.
   Communicator* statistics() { return statistics_.get(); }
   /// Parts of this rank's slice with those that own them too, in order.
   struct SharedSlice {
@@ -110,7 +120,8 @@ class PartGroups {
     Fraction end;
     std::unique_ptr<Communicator> owners;
   };
-  /// Shared parts in the order of the array; empty where one group of `sum_groups` has all replicas.
+  /// Shared parts in the order of the array; empty where one group of `sum_groups` has all
+  /// replicas.
   const std::vector<SharedSlice>& shared_slices() const { return shared_slices_; }
 
  private:
@@ -119,24 +130,27 @@ class PartGroups {
   std::unique_ptr<Communicator> tensor_;
   std::unique_ptr<Communicator> data_;
   std::unique_ptr<Communicator> gather_;
-  std::unique_ptr<Communicator> replicas_;  ///< null where the data-parallel group has all, or none is needed
+  std::unique_ptr<Communicator> replicas_;  ///< null where the data-parallel group has all, or none
+                                            ///< is needed
   std::unique_ptr<Communicator> statistics_;
   std::vector<SharedSlice> shared_slices_;
 };
 
-/// The communicators of one rank, derived from the plan's stages: the groups of each part of its stage, all ranks,
-/// messages between pipeline stages, and those between the parts of a stage.
+/// The communicators of one rank, derived from the plan's stages: the groups of each part of its
+/// stage, all ranks, messages between pipeline stages, and those between the parts of a stage.
 ///
 /// Construction is Collective over `world`.
 class RankGroups {
  public:
-  /// `nodes`: as `sum_groups` has them. Throws exit code 2 on all ranks where NCCL is wanted and cannot be.
+  /// `nodes`: as `sum_groups` has them. Throws exit code 2 on all ranks where NCCL is wanted and
+  /// cannot be.
   RankGroups(MPI_Comm world, const Plan& plan, const RankMap& map, Arena& arena, Waiter& waiter,
              const GroupOptions& options = {});
   RankGroups(const RankGroups&) = delete;
   RankGroups& operator=(const RankGroups&) = delete;
 
-  /// The groups of each part of the stage, in the order of the layers; none on a rank that the plan leaves out.
+  /// The groups of each part of the stage, in the order of the layers; none on a rank that the plan
+  /// leaves out.
   const std::vector<std::unique_ptr<PartGroups>>& parts() const { return parts_; }
   /// All ranks, also those that the plan leaves out; for sums of values of the host (doubles).
   Communicator& all() { return *all_; }
@@ -151,11 +165,13 @@ class RankGroups {
   std::string unfinished() const { return direct_ == nullptr ? "" : direct_->unfinished(); }
 
  private:
-  std::unique_ptr<Transport> make_transport(MPI_Comm world, CommunicationDecorator* decorator, MessagePath path);
+  std::unique_ptr<Transport> make_transport(MPI_Comm world, CommunicationDecorator* decorator,
+                                            MessagePath path);
 
   void move_on();
 
-  /// What the waiter moves on goes last: groups that end still wait, and others' transfers with them.
+  /// What the waiter moves on goes last: groups that end still wait, and others' transfers with
+  /// them.
   class Movement {
    public:
     explicit Movement(Waiter& waiter) : waiter_(waiter) {}

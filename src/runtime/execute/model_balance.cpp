@@ -40,9 +40,11 @@ ModelBalance::ModelBalance(MPI_Comm world, const Model& model, const Plan& plan,
   }
   if (!role) return;
   stage_ = role->stage;
-  place_ = static_cast<std::size_t>(role->replica * plan.stages[stage_->index()].tensor_parallel + role->shard);
-  PPTRAIN_ASSERT(static_cast<std::int64_t>(places.size()) * num_micro_batches_ <= transport_.num_tags(),
-                 "{} chunks of {} micro-batches", places.size(), num_micro_batches_);
+  place_ = static_cast<std::size_t>(role->replica * plan.stages[stage_->index()].tensor_parallel +
+                                    role->shard);
+  PPTRAIN_ASSERT(
+      static_cast<std::int64_t>(places.size()) * num_micro_batches_ <= transport_.num_tags(),
+      "{} chunks of {} micro-batches", places.size(), num_micro_batches_);
 }
 
 void ModelBalance::start() {
@@ -76,8 +78,8 @@ void ModelBalance::send(ChunkId chunk, MicroBatchId micro_batch) {
   for (std::size_t s = 0; s < ranks_.size(); ++s) {
     if (s == stage_->index()) continue;
     for (std::size_t to = place_; to < ranks_[s].size(); to += ranks_of(*stage_).size()) {
-      sends_.push_back(
-          transport_.send(ranks_[s][to], tag_of(chunk, micro_batch), counts.data(), counts.size() * sizeof(double)));
+      sends_.push_back(transport_.send(ranks_[s][to], tag_of(chunk, micro_batch), counts.data(),
+                                       counts.size() * sizeof(double)));
     }
   }
 }
@@ -88,13 +90,15 @@ void ModelBalance::receive(MicroBatchId micro_batch, const std::function<void(Pe
     if (chunk.stage == *stage_) continue;
     std::vector<double>& counts = counts_of(chunk.id, micro_batch);
     const std::vector<RankId>& ranks = ranks_of(chunk.stage);
-    pending.push_back(transport_.receive(ranks[place_ % ranks.size()], tag_of(chunk.id, micro_batch), counts.data(),
+    pending.push_back(transport_.receive(ranks[place_ % ranks.size()],
+                                         tag_of(chunk.id, micro_batch), counts.data(),
                                          counts.size() * sizeof(double)));
   }
   for (const PendingPtr& one : pending) wait(*one);
 }
 
-const double* ModelBalance::chosen_rows(MicroBatchId micro_batch, const std::function<void(Pending&)>& wait) {
+const double* ModelBalance::chosen_rows(MicroBatchId micro_batch,
+                                        const std::function<void(Pending&)>& wait) {
   std::vector<double>& sum = of_model_[micro_batch.value];
   if (!sum.empty()) return sum.data();
   receive(micro_batch, wait);
@@ -108,7 +112,8 @@ const double* ModelBalance::chosen_rows(MicroBatchId micro_batch, const std::fun
 
 double ModelBalance::balance(const std::vector<double>& counts) const {
   const std::vector<double> weights = balance_weights(form_, counts.data());
-  return std::inner_product(weights.begin(), weights.end(), counts.begin() + form_.form.experts, 0.0);
+  return std::inner_product(weights.begin(), weights.end(), counts.begin() + form_.form.experts,
+                            0.0);
 }
 
 double ModelBalance::sum() const {

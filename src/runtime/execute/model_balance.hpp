@@ -15,31 +15,34 @@
 
 namespace pptrain {
 
-/// The balance of experts over all layers of the model together: the share of rows that chose an expert, and the mean
-/// of its softmax, are those of all layers before they are multiplied, as transformers' `load_balancing_loss_func` has
-/// it.
+/// The balance of experts over all layers of the model together: the share of rows that chose an
+/// expert, and the mean of its softmax, are those of all layers before they are multiplied, as
+/// transformers' `load_balancing_loss_func` has it.
 ///
-/// Backward, a layer needs how many rows chose each expert in all others. No derivative goes that way: what a chunk's
-/// layers have counted in a micro-batch goes to the devices of all other stages once its forward pass is over, in
-/// messages of the host that are beside the program. A backward pass of a micro-batch comes behind the last chunk's
-/// forward one, so all has been sent by then. What devices of one stage count is summed over their replicas already:
-/// each has the same.
+/// Backward, a layer needs how many rows chose each expert in all others. No derivative goes that
+/// way: what a chunk's layers have counted in a micro-batch goes to the devices of all other stages
+/// once its forward pass is over, in messages of the host that are beside the program. A backward
+/// pass of a micro-batch comes behind the last chunk's forward one, so all has been sent by then.
+/// What devices of one stage count is summed over their replicas already: each has the same.
 class ModelBalance {
  public:
-  /// Collective over `world`. All of the arguments must outlive it; no role: a rank that the plan leaves out.
-  ModelBalance(MPI_Comm world, const Model& model, const Plan& plan, const RankMap& map, std::optional<Role> role);
+  /// Collective over `world`. All of the arguments must outlive it; no role: a rank that the plan
+  /// leaves out.
+  ModelBalance(MPI_Comm world, const Model& model, const Plan& plan, const RankMap& map,
+               std::optional<Role> role);
 
   /// An iteration begins: nothing is counted.
   void start();
-  /// (2, experts), to which the layers of an own chunk add how many rows chose each expert, and its softmax's sum; null
-  /// where the chunk has no experts.
+  /// (2, experts), to which the layers of an own chunk add how many rows chose each expert, and its
+  /// softmax's sum; null where the chunk has no experts.
   double* counts(ChunkId chunk, MicroBatchId micro_batch);
   /// Behind the forward pass of an own chunk: others are sent what has been counted.
   void send(ChunkId chunk, MicroBatchId micro_batch);
-  /// (experts), how many rows of the micro-batch chose each in all layers of the model. Before any backward pass of it;
-  /// `wait` waits for messages.
+  /// (experts), how many rows of the micro-batch chose each in all layers of the model. Before any
+  /// backward pass of it; `wait` waits for messages.
   const double* chosen_rows(MicroBatchId micro_batch, const std::function<void(Pending&)>& wait);
-  /// The sum over the micro-batches of their balance times their rows, in their order; 0 on all devices but one.
+  /// The sum over the micro-batches of their balance times their rows, in their order; 0 on all
+  /// devices but one.
   double sum() const;
   /// The iteration ends: waits until what was sent has gone.
   void finish(const std::function<void(Pending&)>& wait);

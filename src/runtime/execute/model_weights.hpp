@@ -11,20 +11,22 @@ namespace pptrain {
 /// The weights of a model in a folder that Hugging Face's libraries have written.
 class ModelWeights {
  public:
-  /// Opens the folder and compares it with the model: a tensor that is missing, of another shape or type, or that the
-  /// model has no use for throws `Error` (exit code 2) with file and tensor. A tied output layer may be there a second
-  /// time, if it is equal.
+  /// Opens the folder and compares it with the model: a tensor that is missing, of another shape or
+  /// type, or that the model has no use for throws `Error` (exit code 2) with file and tensor. A
+  /// tied output layer may be there a second time, if it is equal.
   ModelWeights(const std::string& folder, const Model& model);
 
-  /// Elements [begin, end) of the flattened parameter, fp32. One that is no number or infinite throws `Error` (exit
-  /// code 2) with file, tensor and place.
+  /// Elements [begin, end) of the flattened parameter, fp32. One that is no number or infinite
+  /// throws `Error` (exit code 2) with file, tensor and place.
   void read(const ParameterSpec& spec, Interval elements, float* out) const;
 
-  /// Reads all that the model needs; throws as `read` does. Takes as long as the files take to come into memory.
+  /// Reads all that the model needs; throws as `read` does. Takes as long as the files take to come
+  /// into memory.
   void check_values() const;
 
  private:
-  /// The tensor's name in the file, where the first part of ours ("model.", "transformer.") may be left out.
+  /// The tensor's name in the file, where the first part of ours ("model.", "transformer.") may be
+  /// left out.
   std::string name_of(const ParameterSpec& spec) const;
   bool lacks_count(const ParameterSpec& spec) const;
   void check_names(const Model& model) const;

@@ -20,7 +20,8 @@ Matrix NarrowBucket::wide_of(std::size_t slice) const {
 
 Matrix NarrowBucket::narrow_of(std::size_t slice) const {
   const Interval place = places_[slice];
-  return narrow_.matrix().columns_from(static_cast<std::size_t>(place.begin), static_cast<std::size_t>(place.size()));
+  return narrow_.matrix().columns_from(static_cast<std::size_t>(place.begin),
+                                       static_cast<std::size_t>(place.size()));
 }
 
 void NarrowBucket::convert(std::size_t slice, const Matrix& from, const Matrix& to) const {

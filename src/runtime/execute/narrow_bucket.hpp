@@ -8,7 +8,8 @@
 
 namespace pptrain {
 
-/// The type in which gradients go from replica to replica, and what rounds them to it; fp32 needs neither.
+/// The type in which gradients go from replica to replica, and what rounds them to it; fp32 needs
+/// neither.
 struct GradientWire {
   DType type = DType::f32;
   Arena* arena = nullptr;
@@ -24,7 +25,8 @@ class NarrowBucket {
   BFloat16* data() const { return narrow_.matrix().at<BFloat16>(0); }
   /// Where they lie in `data`.
   const std::vector<Interval>& slices() const { return places_; }
-  /// `round` makes bf16 of the fp32 values, `widen` fp32 of the bf16 ones: of all slices, or of one.
+  /// `round` makes bf16 of the fp32 values, `widen` fp32 of the bf16 ones: of all slices, or of
+  /// one.
   void round() const;
   /// Rounds one slice, by its number among those of the constructor.
   void round(std::size_t slice) const { convert(slice, wide_of(slice), narrow_of(slice)); }

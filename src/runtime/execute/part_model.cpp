@@ -8,24 +8,26 @@
 
 namespace pptrain {
 
-PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRole& role, PartGroups& groups,
-                     const LayerFactory& make)
+PartModel::PartModel(const DeviceContext& device, const Plan& plan, const PartRole& role,
+                     PartGroups& groups, const LayerFactory& make)
     : role_(role),
       groups_(groups),
-      shards_(store_, groups, device.waiter, {device.gradient_type, &device.arena, &device.backend.kernels},
+      shards_(store_, groups, device.waiter,
+              {device.gradient_type, &device.arena, &device.backend.kernels},
               role.division == WeightDivision::exchange ? &groups.tensor() : nullptr),
       context_{device.backend, device.arena,     groups.tensor(),     store_,       device.model,
                device.type,    role.mesh.shards, role.mesh.recompute, role.division} {
   context_.replicas = groups.statistics();
   context_.samples = role.mesh.samples;
-  for (std::size_t i = 0; i < role.chunks.size(); ++i) add_chunk(role.chunks[i], role.layers[i], make);
+  for (std::size_t i = 0; i < role.chunks.size(); ++i)
+    add_chunk(role.chunks[i], role.layers[i], make);
   find_copies(device.ties, tie_ends(plan, device.ties));
   gathers_chunks_ = plan.stages[role.stage.index()].gathers_chunks();
   const Interval group = role.mesh.sharding_group_of(role.replica);
   in_first_group_ = group.begin == 0;
   store_.allocate(device.arena, device.backend.kernels, device.type,
-                  {role.mesh.zero_stage, role.replica - static_cast<int>(group.begin), static_cast<int>(group.size()),
-                   role.mesh.zero_slices});
+                  {role.mesh.zero_stage, role.replica - static_cast<int>(group.begin),
+                   static_cast<int>(group.size()), role.mesh.zero_slices});
 }
 
 std::int64_t PartModel::first_layer(ChunkId chunk) const {
@@ -47,7 +49,8 @@ void PartModel::add_chunk(ChunkId chunk, Interval layers, const LayerFactory& ma
   for (std::size_t i = 0; i < plain.size(); ++i) {
     if (i > 0) units[i].before = units[i - 1].own;
     if (i + 1 < plain.size()) units[i].after = units[i + 1].own;
-    chunks_[chunk.value].push_back(std::make_unique<ShardedLayer>(std::move(plain[i]), shards_, chunk, units[i]));
+    chunks_[chunk.value].push_back(
+        std::make_unique<ShardedLayer>(std::move(plain[i]), shards_, chunk, units[i]));
   }
   end_units_[chunk.value] = {units.front().own, units.back().own};
 }
@@ -91,7 +94,8 @@ std::size_t PartModel::tied_parameter(const Tie& tie) const {
 }
 
 bool PartModel::counts(const LocalParameter& parameter) const {
-  if (!in_first_group_ || (role_.replica != 0 && !store_.sharding().shards_optimizer())) return false;
+  if (!in_first_group_ || (role_.replica != 0 && !store_.sharding().shards_optimizer()))
+    return false;
   if (later_copies_.contains(parameter.spec.name)) return false;
   return parameter.spec.axis != ShardAxis::none || role_.shard == 0;
 }
@@ -115,16 +119,16 @@ UpdateGroups PartModel::update_groups() {
   return groups;
 }
 
-/// Elements at the front that a member before this one holds too. What members share is a unit of rows, and the
-/// parameters that do have one group of them.
+/// Elements at the front that a member before this one holds too. What members share is a unit of
+/// rows, and the parameters that do have one group of them.
 std::int64_t PartModel::held_before(const LocalParameter& parameter) const {
   const AxisDivision division = parameter.spec.division();
   if (division.sharing == 1 || parameter.part.begin == 0) return 0;
   const std::vector<Interval> parts = context_.parts(division.axis);
   const std::int64_t end = division.units(parts[static_cast<std::size_t>(role_.shard) - 1]).end;
   const Interval own = division.units(parameter.part);
-  return std::max<std::int64_t>(0, std::min(end, own.end) - own.begin) * static_cast<std::int64_t>(parameter.size()) /
-         own.size();
+  return std::max<std::int64_t>(0, std::min(end, own.end) - own.begin) *
+         static_cast<std::int64_t>(parameter.size()) / own.size();
 }
 
 }  // namespace pptrain

@@ -16,7 +16,8 @@
 namespace pptrain {
 
 /// Makes the module of a layer, as `make_layer` does.
-using LayerFactory = std::function<std::unique_ptr<LayerModule>(const Layer&, ChunkId, LayerContext&)>;
+using LayerFactory =
+    std::function<std::unique_ptr<LayerModule>(const Layer&, ChunkId, LayerContext&)>;
 
 /// What every part of a device runs on.
 struct DeviceContext {
@@ -42,8 +43,11 @@ class PartModel {
   /// Weights and gradients that this device holds of the part.
   ParameterStore& parameters() { return store_; }
   const ParameterStore& parameters() const { return store_; }
-  /// Modules of a chunk's layers (`ShardedLayer`), in their order. The chunk must be one of the role's.
-  std::vector<std::unique_ptr<LayerModule>>& layers(ChunkId chunk) { return chunks_.at(chunk.value); }
+  /// Modules of a chunk's layers (`ShardedLayer`), in their order. The chunk must be one of the
+  /// role's.
+  std::vector<std::unique_ptr<LayerModule>>& layers(ChunkId chunk) {
+    return chunks_.at(chunk.value);
+  }
   /// The number in the model of the first of them.
   std::int64_t first_layer(ChunkId chunk) const;
   /// What the layers of the part run on; they were made with it.
@@ -53,36 +57,42 @@ class PartModel {
   /// Communicators of the part, which outlive this.
   PartGroups& groups() { return groups_; }
 
-  /// Starts bringing the weights of a chunk here; they stay until `release`. Collective over the replicas.
+  /// Starts bringing the weights of a chunk here; they stay until `release`. Collective over the
+  /// replicas.
   void gather(ChunkId chunk);
   /// Lets go of the weights of a chunk that `gather` brought here; one call for each of `gather`.
   void release(ChunkId chunk);
-  /// The task that reads weights of this part next, or null. Where layers are gathered one by one, what it begins with
-  /// comes, or stays, beside the last layer of the task before.
+  /// The task that reads weights of this part next, or null. Where layers are gathered one by one,
+  /// what it begins with comes, or stays, beside the last layer of the task before.
   void announce(const Instruction* next);
 
-  /// Whether what this device updates of the parameter counts in sums over the model: of a parameter that
-  /// tensor parallelism divides always, of a whole one on the first shard, and where replicas all update
-  /// everything on the first of them only; of several ZeRO groups in the first. A tied parameter counts where the first
-  /// layer that reads it is.
+  /// Whether what this device updates of the parameter counts in sums over the model: of a
+  /// parameter that tensor parallelism divides always, of a whole one on the first shard, and where
+  /// replicas all update everything on the first of them only; of several ZeRO groups in the first.
+  /// A tied parameter counts where the first layer that reads it is.
   bool counts(const LocalParameter& parameter) const;
-  /// The elements of what this device updates, in the local order of the parameter, that count there: of units that
-  /// several members hold (key heads that their query heads share) those of the first.
+  /// The elements of what this device updates, in the local order of the parameter, that count
+  /// there: of units that several members hold (key heads that their query heads share) those of
+  /// the first.
   Interval counted(const OwnPart& own) const;
-  /// With whom an optimizer's step needs to speak. Its members hold what sums over the model count once.
+  /// With whom an optimizer's step needs to speak. Its members hold what sums over the model count
+  /// once.
   UpdateGroups update_groups();
 
   /// Index in the store of a tied parameter that this part has, and its unit.
   std::size_t tied_parameter(const Tie& tie) const;
   /// Unit in the store of a tied parameter that this part has.
-  std::size_t tied_unit(const Tie& tie) const { return store_.parameters()[tied_parameter(tie)].unit; }
-  /// The units with tied parameters of which another part, of this stage or another one, has a copy too.
+  std::size_t tied_unit(const Tie& tie) const {
+    return store_.parameters()[tied_parameter(tie)].unit;
+  }
+  /// The units with tied parameters of which another part, of this stage or another one, has a copy
+  /// too.
   const std::set<std::size_t>& tied_units() const { return tied_units_; }
 
  private:
   PartRole role_;
   PartGroups& groups_;
-  bool in_first_group_ = true;          ///< of the ZeRO groups of its stage, which all hold the same
+  bool in_first_group_ = true;  ///< of the ZeRO groups of its stage, which all hold the same
   std::set<std::string> later_copies_;  ///< tied parameters that an earlier part has too
   std::set<std::size_t> tied_units_;
   ParameterStore store_;

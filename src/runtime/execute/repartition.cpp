@@ -16,7 +16,8 @@ Repartition::Repartition(const Stage& before, const Stage& after, const Context&
       forward_(moves(before, after, context.tag)),
       backward_(moves(after, before, context.tag + 1)) {}
 
-/// Members of a replica hold equal copies; device d is served by member d mod n of each replica that it needs.
+/// Members of a replica hold equal copies; device d is served by member d mod n of each replica
+/// that it needs.
 Repartition::Moves Repartition::moves(const Stage& from, const Stage& to, int tag) const {
   const int own = context_.device_of_stage;
   Moves moves = {samples_of(from, own), samples_of(to, own), {}, {}, tag};
@@ -27,7 +28,8 @@ Repartition::Moves Repartition::moves(const Stage& from, const Stage& to, int ta
   for (int receiver = 0; receiver < from.replicas * from.tensor_parallel; ++receiver) {
     for (int r = 0; r < from.replicas; ++r) {
       if (r == place_in(from, receiver).replica) continue;
-      const Interval part = intersect(from.samples[static_cast<std::size_t>(r)], samples_of(to, receiver));
+      const Interval part =
+          intersect(from.samples[static_cast<std::size_t>(r)], samples_of(to, receiver));
       const int sender = r * from.tensor_parallel + receiver % from.tensor_parallel;
       if (part.empty()) continue;
       if (receiver == own) moves.receives.push_back({rank_of(from, sender), part});
@@ -55,7 +57,9 @@ Tensor Repartition::run(const Moves& moves, Tensor x, Pending& beside) const {
   }
   Tensor result;
   if (moves.needed != moves.held) {
-    result = Tensor(context_.arena, static_cast<std::size_t>(moves.needed.size()) * context_.sample_rows, x.columns());
+    result =
+        Tensor(context_.arena, static_cast<std::size_t>(moves.needed.size()) * context_.sample_rows,
+               x.columns());
     for (const Part& part : moves.receives) {
       const Matrix rows = rows_of(result, moves.needed, part.samples);
       transfers.push_back(context_.transport.receive(part.peer, moves.tag, rows.data, bytes(rows)));
@@ -63,14 +67,17 @@ Tensor Repartition::run(const Moves& moves, Tensor x, Pending& beside) const {
     const Interval kept = intersect(moves.held, moves.needed);
     if (!kept.empty()) {
       const Matrix rows = rows_of(x, moves.held, kept);
-      context_.arena.device().copy(rows_of(result, moves.needed, kept).data, rows.data, bytes(rows));
+      context_.arena.device().copy(rows_of(result, moves.needed, kept).data, rows.data,
+                                   bytes(rows));
     }
   }
   for (const PendingPtr& transfer : transfers) wait(*transfer, beside);
   return result ? std::move(result) : std::move(x);
 }
 
-Tensor Repartition::forward(Tensor x, Pending& beside) const { return run(forward_, std::move(x), beside); }
+Tensor Repartition::forward(Tensor x, Pending& beside) const {
+  return run(forward_, std::move(x), beside);
+}
 
 Tensor Repartition::backward(Tensor gradient, Pending& beside) const {
   return run(backward_, std::move(gradient), beside);

@@ -10,8 +10,9 @@
 
 namespace pptrain {
 
-/// Activations between two parts of a stage that are divided differently, over the same devices: each device keeps of
-/// what it has what it needs, and gets the samples that it lacks from one of the devices that hold them.
+/// Activations between two parts of a stage that are divided differently, over the same devices:
+/// each device keeps of what it has what it needs, and gets the samples that it lacks from one of
+/// the devices that hold them.
 class Repartition {
  public:
   struct Context {
@@ -25,8 +26,8 @@ class Repartition {
   };
   Repartition(const Stage& before, const Stage& after, const Context& context);
 
-  /// x: the samples of `before`; returns those of `after`, H columns. Collective over the stage; `beside` is moved on
-  /// while this waits.
+  /// x: the samples of `before`; returns those of `after`, H columns. Collective over the stage;
+  /// `beside` is moved on while this waits.
   Tensor forward(Tensor x, Pending& beside) const;
   /// The gradient, from `after` to `before`.
   Tensor backward(Tensor gradient, Pending& beside) const;

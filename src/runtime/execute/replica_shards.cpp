@@ -28,9 +28,13 @@ class Room final : public Pending {
 
 }  // namespace
 
-ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter, const GradientWire& wire,
-                             Communicator* members)
-    : store_(store), gather_(groups.gather()), waiter_(waiter), members_(members), sums_(groups, wire) {}
+ReplicaShards::ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter,
+                             const GradientWire& wire, Communicator* members)
+    : store_(store),
+      gather_(groups.gather()),
+      waiter_(waiter),
+      members_(members),
+      sums_(groups, wire) {}
 
 ReplicaShards::~ReplicaShards() {
   // Also where an error ends the job on all ranks: others may still read what this one sends.
@@ -86,7 +90,8 @@ void ReplicaShards::progress() {
 }
 
 void ReplicaShards::contribute(std::size_t unit) {
-  const UnitGradients which = pass_ == GradientPass::completes ? UnitGradients::all : UnitGradients::matrices;
+  const UnitGradients which =
+      pass_ == GradientPass::completes ? UnitGradients::all : UnitGradients::matrices;
   if (store_.sharding().shards_gradients()) reduce_divided(unit, which);
   if (pass_ == GradientPass::completes) complete(unit);
 }
@@ -96,12 +101,14 @@ void ReplicaShards::sum_over_members(std::size_t unit, UnitGradients which) {
   if (members_ == nullptr) return;
   for (std::size_t p = 0; p < store_.parameters().size(); ++p) {
     const LocalParameter& parameter = store_.parameters()[p];
-    if (!store_.is_among(parameter, unit, which) || parameter.spec.axis != ShardAxis::none) continue;
+    if (!store_.is_among(parameter, unit, which) || parameter.spec.axis != ShardAxis::none)
+      continue;
     members_->all_reduce_sum(store_.gradient_matrix(p).f32(), parameter.size());
   }
 }
 
-/// What other chunks gave is summed by itself, as the last of the chunk's own may have been summed before it was there.
+/// What other chunks gave is summed by itself, as the last of the chunk's own may have been summed
+/// before it was there.
 void ReplicaShards::reduce_divided(std::size_t unit, UnitGradients which) {
   start_reduction(unit, which);
   if (which != UnitGradients::all) return;
@@ -118,13 +125,14 @@ void ReplicaShards::start_reduction(std::size_t unit, UnitGradients which) {
   // The buffer lives until its sum has come and the next one begins.
   const auto whole = std::make_shared<Tensor>(store_.take_gradients(unit, which));
   const Interval own = store_.slices(unit)[static_cast<std::size_t>(store_.sharding().replica)];
-  sums_.add_reduce_scatter(whole->f32(), store_.slices(unit),
-                           [this, unit, whole, own] { store_.add_own_gradients(unit, whole->f32() + own.begin); });
+  sums_.add_reduce_scatter(whole->f32(), store_.slices(unit), [this, unit, whole, own] {
+    store_.add_own_gradients(unit, whole->f32() + own.begin);
+  });
 }
 
 void ReplicaShards::reduce(ChunkId chunk) {
-  PPTRAIN_ASSERT(!last_complete_ || store_.chunk_of(*last_complete_) == chunk, "gradients of chunk {} are complete",
-                 store_.chunk_of(*last_complete_).value);
+  PPTRAIN_ASSERT(!last_complete_ || store_.chunk_of(*last_complete_) == chunk,
+                 "gradients of chunk {} are complete", store_.chunk_of(*last_complete_).value);
   enter(chunk);
   for (std::size_t unit = store_.num_units(); unit-- > 0;) {
     const bool is_open = !last_complete_ || unit < *last_complete_;
@@ -180,14 +188,16 @@ void ReplicaShards::gather_gradients(std::size_t unit) {
     const Interval own = store_.slices(unit)[static_cast<std::size_t>(sharding.replica)];
     store_.copy(whole + own.begin, store_.own_gradients(unit), own.size());
   }
-  wait(*gather_.start_all_gather(whole, store_.slices(unit)), "gathering the gradients of the shared embedding");
+  wait(*gather_.start_all_gather(whole, store_.slices(unit)),
+       "gathering the gradients of the shared embedding");
 }
 
 void ReplicaShards::scatter_gradients(std::size_t unit) {
   const ReplicaSharding& sharding = store_.sharding();
   if (!sharding.shards_gradients()) return;
   const Tensor whole = store_.take_gradients(unit);
-  store_.set_own_gradients(unit, whole.f32() + store_.slices(unit)[static_cast<std::size_t>(sharding.replica)].begin);
+  store_.set_own_gradients(
+      unit, whole.f32() + store_.slices(unit)[static_cast<std::size_t>(sharding.replica)].begin);
 }
 
 void ReplicaShards::publish_weights(std::size_t unit) {

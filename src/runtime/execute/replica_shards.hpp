@@ -15,22 +15,23 @@ enum class GradientPass { adds, completes };
 /// Keeps the replicas of a shard of the model in step: sums their gradients and, where ZeRO divides
 /// parameters over them, hands every replica what it needs.
 ///
-/// Gradients are summed in buckets: in the pass that completes a chunk's, as soon as those of the layers that it has
-/// come through fill one (Li et al., 2020, "PyTorch Distributed", Section 3.2.2), beside the layers that it has yet to
-/// come to.
+/// Gradients are summed in buckets: in the pass that completes a chunk's, as soon as those of the
+/// layers that it has come through fill one (Li et al., 2020, "PyTorch Distributed",
+/// Section 3.2.2), beside the layers that it has yet to come to.
 ///
-/// Stage 1 sums into each replica's slice, once per iteration, and gathers the weights after the optimizer step.
-/// Stage 2 sums the gradients of a layer after each of its backward passes and keeps the slice alone. Stage 3 gathers
-/// a layer's weights before each pass that needs them. Where a stage has several ZeRO groups all this happens within
-/// the group, and its sums are then summed, slice by slice and once per iteration, over the groups.
+/// Stage 1 sums into each replica's slice, once per iteration, and gathers the weights after the
+/// optimizer step. Stage 2 sums the gradients of a layer after each of its backward passes and
+/// keeps the slice alone. Stage 3 gathers a layer's weights before each pass that needs them. Where
+/// a stage has several ZeRO groups all this happens within the group, and its sums are then summed,
+/// slice by slice and once per iteration, over the groups.
 ///
 /// All functions but the accessors are Collective over the replicas, in one order.
 class ReplicaShards {
  public:
-  /// `members`: the tensor-parallel group, where its members have samples of their own: gradients of what all of them
-  /// hold are summed over it too.
-  ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter, const GradientWire& wire = {},
-                Communicator* members = nullptr);
+  /// `members`: the tensor-parallel group, where its members have samples of their own: gradients
+  /// of what all of them hold are summed over it too.
+  ReplicaShards(ParameterStore& store, PartGroups& groups, Waiter& waiter,
+                const GradientWire& wire = {}, Communicator* members = nullptr);
   /// Waits for all that is published.
   ~ReplicaShards();
   ReplicaShards(const ReplicaShards&) = delete;
@@ -42,14 +43,16 @@ class ReplicaShards {
   void hold(std::size_t unit);
   /// Does what `hold` does and waits until the unit's weights are here.
   void acquire(std::size_t unit);
-  /// Ends one `hold` or `acquire` of a unit; behind the last one its gathered weights give back their memory.
+  /// Ends one `hold` or `acquire` of a unit; behind the last one its gathered weights give back
+  /// their memory.
   void release(std::size_t unit);
 
   /// Layers of this chunk add to gradients from now on.
   void enter(ChunkId chunk) { store_.enter(chunk); }
   /// The backward pass that comes.
   void begin(GradientPass pass) { pass_ = pass; }
-  /// The pass has added to the gradients of a unit, last units first. Divided ones of matrices are summed at once.
+  /// The pass has added to the gradients of a unit, last units first. Divided ones of matrices are
+  /// summed at once.
   void contribute(std::size_t unit);
   /// The gradients of a chunk are complete: sums what is not yet summed.
   void reduce(ChunkId chunk);
@@ -62,17 +65,20 @@ class ReplicaShards {
 
   /// A unit's gradients, summed, whole on every replica and back to slices.
   void gather_gradients(std::size_t unit);
-  /// Keeps this replica's slice of a unit's whole gradients and frees the rest; nothing below ZeRO stage 2.
+  /// Keeps this replica's slice of a unit's whole gradients and frees the rest; nothing below ZeRO
+  /// stage 2.
   void scatter_gradients(std::size_t unit);
 
-  /// The optimizer has updated this replica's part of a unit: starts sending it to the others and bringing theirs,
-  /// which goes on beside the rest of the step and the next tasks. Who reads the weights before they are whole waits.
+  /// The optimizer has updated this replica's part of a unit: starts sending it to the others and
+  /// bringing theirs, which goes on beside the rest of the step and the next tasks. Who reads the
+  /// weights before they are whole waits.
   void publish_weights(std::size_t unit);
   /// Waits for all that is published.
   void settle();
 
-  /// What the next task begins with: `carry`, at the last layer of a task, keeps it here or starts bringing it;
-  /// `take_over`, at the first layer of the next one, which holds it itself, lets it go.
+  /// What the next task begins with: `carry`, at the last layer of a task, keeps it here or starts
+  /// bringing it; `take_over`, at the first layer of the next one, which holds it itself, lets it
+  /// go.
   void announce(std::vector<std::size_t> units) { announced_ = std::move(units); }
   /// Holds the announced units until `take_over`.
   void carry();
@@ -103,9 +109,10 @@ class ReplicaShards {
   Communicator* members_;
   GradientSums sums_;
   GradientPass pass_ = GradientPass::adds;
-  std::optional<std::size_t> last_complete_;  ///< of the units of the chunk whose gradients become complete
-  std::vector<std::size_t> complete_;         ///< units up to it that are not yet summed, last ones first
-  std::size_t num_complete_ = 0;              ///< elements of theirs
+  std::optional<std::size_t> last_complete_;  ///< of the units of the chunk whose gradients become
+                                              ///< complete
+  std::vector<std::size_t> complete_;  ///< units up to it that are not yet summed, last ones first
+  std::size_t num_complete_ = 0;       ///< elements of theirs
   std::vector<Use> uses_;
   std::vector<std::size_t> announced_;
   std::vector<std::size_t> carried_;

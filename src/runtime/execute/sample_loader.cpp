@@ -22,10 +22,12 @@ template <class SlotOf>
 void SampleLoader::read_samples(const Instruction& task, const Iteration& iteration, Interval own,
                                 const SlotOf& slot_of) const {
   const std::int64_t first = task.micro_batch.value * parts_.plan.micro_batch_size + own.begin;
-  for (std::int64_t s = 0; s < own.size(); ++s) iteration.samples(first + s, slot_of(static_cast<std::size_t>(s)));
+  for (std::int64_t s = 0; s < own.size(); ++s)
+    iteration.samples(first + s, slot_of(static_cast<std::size_t>(s)));
 }
 
-void SampleLoader::load_inputs(StoredTask& stored, const Instruction& instruction, const Iteration& iteration) const {
+void SampleLoader::load_inputs(StoredTask& stored, const Instruction& instruction,
+                               const Iteration& iteration) const {
   const Interval own = parts_.device->entry_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
   Batch& batch = stored.batches.front();
@@ -42,22 +44,24 @@ void SampleLoader::load_inputs(StoredTask& stored, const Instruction& instructio
   std::uint32_t* tokens = stored.tokens.host(samples * length);
   std::uint32_t* types = has_types ? stored.token_types.host(samples * length) : nullptr;
   read_samples(instruction, iteration, own, [=](std::size_t s) {
-    return SampleSlot{.tokens = tokens + s * length, .token_types = has_types ? types + s * length : nullptr};
+    return SampleSlot{.tokens = tokens + s * length,
+                      .token_types = has_types ? types + s * length : nullptr};
   });
   batch.tokens = stored.tokens.upload(parts_.arena);
   if (has_types) batch.token_types = stored.token_types.upload(parts_.arena);
 }
 
-void SampleLoader::load_targets(StoredTask& stored, const Instruction& instruction, const Iteration& iteration,
-                                double* loss) const {
+void SampleLoader::load_targets(StoredTask& stored, const Instruction& instruction,
+                                const Iteration& iteration, double* loss) const {
   const Interval own = parts_.device->exit_samples(instruction.chunk);
   const auto samples = static_cast<std::size_t>(own.size());
   Batch& batch = stored.batches.back();
   batch.loss = loss;
   if (iteration.counted_samples) {
-    const std::int64_t first = instruction.micro_batch.value * parts_.plan.micro_batch_size + own.begin;
-    batch.counted_samples =
-        static_cast<std::size_t>(std::clamp<std::int64_t>(*iteration.counted_samples - first, 0, own.size()));
+    const std::int64_t first =
+        instruction.micro_batch.value * parts_.plan.micro_batch_size + own.begin;
+    batch.counted_samples = static_cast<std::size_t>(
+        std::clamp<std::int64_t>(*iteration.counted_samples - first, 0, own.size()));
   }
   if (parts_.model.sample.has_drawing()) {
     const auto pixels = static_cast<std::size_t>(parts_.model.sample.drawing.pixels());
@@ -69,7 +73,8 @@ void SampleLoader::load_targets(StoredTask& stored, const Instruction& instructi
   }
   const auto length = static_cast<std::size_t>(parts_.model.sample.rows);
   std::int32_t* targets = stored.targets.host(samples * length);
-  read_samples(instruction, iteration, own, [=](std::size_t s) { return SampleSlot{.targets = targets + s * length}; });
+  read_samples(instruction, iteration, own,
+               [=](std::size_t s) { return SampleSlot{.targets = targets + s * length}; });
   batch.targets = stored.targets.upload(parts_.arena);
 }
 
@@ -90,7 +95,8 @@ void SampleLoader::load_documents(StoredTask& stored, const Instruction& instruc
 }
 
 /// Loads where padding begins in the samples of each part: attention is in layers of every chunk.
-void SampleLoader::load_lengths(StoredTask& stored, const Instruction& instruction, const Iteration& iteration) const {
+void SampleLoader::load_lengths(StoredTask& stored, const Instruction& instruction,
+                                const Iteration& iteration) const {
   if (!iteration.has_padding) return;
   const std::vector<PartModel*>& parts = parts_.device->parts_of(instruction.chunk);
   for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -120,7 +126,8 @@ void SampleLoader::load_decoder_tokens(StoredTask& stored, const Instruction& in
   }
 }
 
-void SampleLoader::load_beside(StoredTask& stored, const Instruction& instruction, const Iteration& iteration) const {
+void SampleLoader::load_beside(StoredTask& stored, const Instruction& instruction,
+                               const Iteration& iteration) const {
   load_documents(stored, instruction, iteration);
   load_lengths(stored, instruction, iteration);
   load_decoder_tokens(stored, instruction, iteration);

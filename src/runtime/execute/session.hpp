@@ -13,16 +13,19 @@ namespace pptrain {
 /// What a session may be given beside the plan.
 struct SessionOptions {
   LayerFactory layers = make_layer;
-  OrderOptions orders = {};          ///< what the task orders go by, equal on all ranks
-  Alarm* alarm = nullptr;            ///< by which ranks hear that one has given up waiting
-  TransferForms forms = {};          ///< how what several devices need alike comes to them, equal on all ranks
-  std::vector<int> nodes = {};       ///< of each device, within which gradients are summed first; empty: all are on one
+  OrderOptions orders = {};     ///< what the task orders go by, equal on all ranks
+  Alarm* alarm = nullptr;       ///< by which ranks hear that one has given up waiting
+  TransferForms forms = {};     ///< how what several devices need alike comes to them, equal on all
+                                ///< ranks
+  std::vector<int> nodes = {};  ///< of each device, within which gradients are summed first; empty:
+                                ///< all are on one
   Backend backend = host_backend();  ///< what the rank computes with
-  DirectGroups* direct = nullptr;    ///< what it communicates by without MPI; outlives the session; null: nothing
-  std::optional<MpiDeviceMemory> mpi_memory = {};   ///< in place of what MPI says of itself
-  bool has_padding = false;                         ///< samples may end in it; those with a source always may
-  std::size_t memory_bytes = 0;                     ///< that the device has; 0: what it gives
-  std::string device_name = {};                     ///< who runs out of it
+  DirectGroups* direct = nullptr;    ///< what it communicates by without MPI; outlives the session;
+                                     ///< null: nothing
+  std::optional<MpiDeviceMemory> mpi_memory = {};  ///< in place of what MPI says of itself
+  bool has_padding = false;      ///< samples may end in it; those with a source always may
+  std::size_t memory_bytes = 0;  ///< that the device has; 0: what it gives
+  std::string device_name = {};  ///< who runs out of it
   CommunicationDecorator* communication = nullptr;  ///< outlives the session; null: none
   std::function<StopWish()> stop_wish = {};         ///< of `Iteration`
   /// Wraps the optimizer; empty: nothing does.
@@ -36,20 +39,22 @@ struct SessionOptions {
 class Session {
  public:
   /// The programs are compiled and checked first: a wrong one never starts.
-  Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan, const RankMap& map,
-          const SessionOptions& options = {});
+  Session(MPI_Comm world, const Config& config, const Model& model, const Plan& plan,
+          const RankMap& map, const SessionOptions& options = {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   /// One iteration on the samples of `source`; `step` counts from 0.
   IterationResult train(std::int64_t step, const SampleSource& source);
-  /// Losses of one global batch of `source`, which changes nothing; of its first `counted` samples where the others
-  /// only fill it up.
-  IterationResult evaluate_batch(const SampleSource& source, std::optional<std::int64_t> counted = {});
+  /// Losses of one global batch of `source`, which changes nothing; of its first `counted` samples
+  /// where the others only fill it up.
+  IterationResult evaluate_batch(const SampleSource& source,
+                                 std::optional<std::int64_t> counted = {});
   /// Their mean.
   double evaluate(const SampleSource& source) { return evaluate_batch(source).loss; }
 
-  /// From now on `trace` holds what this rank did in the last iteration of training; null: nothing does.
+  /// From now on `trace` holds what this rank did in the last iteration of training; null: nothing
+  /// does.
   void record(Trace* trace) { trace_ = trace; }
 
   /// Learning rate of a step (from 0) by [optimizer] and [lr_scheduler] of the configuration.
@@ -58,7 +63,8 @@ class Session {
   DeviceModel* device() { return device_.get(); }
   /// Optimizer of what this rank updates; null on a rank that the plan leaves out.
   Optimizer* optimizer() { return optimizer_.get(); }
-  /// Scale of the loss, equal on all ranks: `train` takes it and brings it up to date after each step.
+  /// Scale of the loss, equal on all ranks: `train` takes it and brings it up to date after each
+  /// step.
   LossScale& loss_scale() { return loss_scale_; }
   /// Allocator of this rank's device memory, which counts the bytes in use and their peak.
   Arena& arena() { return arena_; }
@@ -91,7 +97,8 @@ class Session {
   std::unique_ptr<RankGroups> groups_;
   std::unique_ptr<DeviceModel> device_;
   std::unique_ptr<Optimizer> optimizer_;
-  std::unique_ptr<ModelBalance> model_balance_;  ///< null but where experts are balanced over all layers together
+  std::unique_ptr<ModelBalance> model_balance_;  ///< null but where experts are balanced over all
+                                                 ///< layers together
   std::unique_ptr<Executor> executor_;
   std::function<StopWish()> stop_wish_;
   bool has_padding_;

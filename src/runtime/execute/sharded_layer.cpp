@@ -2,7 +2,8 @@
 
 namespace pptrain {
 
-void ShardedLayer::acquire(const std::vector<std::size_t>& previous, const std::vector<std::size_t>& next) {
+void ShardedLayer::acquire(const std::vector<std::size_t>& previous,
+                           const std::vector<std::size_t>& next) {
   for (const std::size_t unit : units_.own) shards_.acquire(unit);
   if (previous.empty()) shards_.take_over();
   if (next.empty()) shards_.carry();

@@ -31,8 +31,10 @@ SumGroups sum_groups(const Stage& mesh, int shard, const std::vector<int>& nodes
   }
   std::map<int, std::size_t> group_of_node;
   for (int replica = 0; replica < mesh.replicas; ++replica) {
-    const DeviceId device = mesh.devices[static_cast<std::size_t>(replica)][static_cast<std::size_t>(shard)];
-    const auto [group, is_new] = group_of_node.try_emplace(nodes.empty() ? 0 : nodes[device.index()], groups.size());
+    const DeviceId device =
+        mesh.devices[static_cast<std::size_t>(replica)][static_cast<std::size_t>(shard)];
+    const auto [group, is_new] =
+        group_of_node.try_emplace(nodes.empty() ? 0 : nodes[device.index()], groups.size());
     if (is_new) groups.emplace_back();
     groups[group->second].push_back(replica);
   }
@@ -50,13 +52,16 @@ std::vector<SliceOwners> common_slices(const SumGroups& groups) {
     for (int k = 0; k <= members; ++k) ends.push_back({k, members});
   }
   std::sort(ends.begin(), ends.end(), before);
-  const auto equal = [](const Fraction& a, const Fraction& b) { return !before(a, b) && !before(b, a); };
+  const auto equal = [](const Fraction& a, const Fraction& b) {
+    return !before(a, b) && !before(b, a);
+  };
   ends.erase(std::unique(ends.begin(), ends.end(), equal), ends.end());
   std::vector<SliceOwners> slices;
   for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
     SliceOwners& slice = slices.emplace_back(SliceOwners{ends[i], ends[i + 1], {}});
     for (const std::vector<int>& group : groups) {
-      slice.replicas.push_back(group[static_cast<std::size_t>(owner_of(slice.begin, std::ssize(group)))]);
+      slice.replicas.push_back(
+          group[static_cast<std::size_t>(owner_of(slice.begin, std::ssize(group)))]);
     }
   }
   return slices;

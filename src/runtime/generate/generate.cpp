@@ -15,16 +15,19 @@ std::size_t places_of(const TextModel& text, std::size_t tokens) {
 
 }  // namespace
 
-/// An empty prompt becomes the token that ended another text, unless the tokenizer puts one of its own in front.
+/// An empty prompt becomes the token that ended another text, unless the tokenizer puts one of its
+/// own in front.
 std::vector<std::uint32_t> prompt_tokens(const TextModel& text, const std::string& prompt) {
   std::vector<std::uint32_t> tokens = text.meaning.encode(prompt);
   if (tokens.empty() && !text.ends.empty()) tokens.push_back(*text.ends.begin());
   if (!tokens.empty()) return tokens;
-  throw_bad_input({"--prompt", "the prompt is empty", "the model has no token that a text begins with",
+  throw_bad_input({"--prompt", "the prompt is empty",
+                   "the model has no token that a text begins with",
                    "give it a character at least"});
 }
 
-NextTokens::NextTokens(Continuation& model, std::vector<std::uint32_t> prompt, const SamplingOptions& sampling)
+NextTokens::NextTokens(Continuation& model, std::vector<std::uint32_t> prompt,
+                       const SamplingOptions& sampling)
     : model_(model), tokens_(std::move(prompt)), sampler_(sampling) {
   model_.restart();
 }
@@ -47,7 +50,8 @@ std::uint32_t NextTokens::next() {
 
 GenerateResult generate(const TextModel& text, const GenerateOptions& options, TextTeam& team,
                         const std::function<void(std::string_view)>& say) {
-  const std::size_t places = places_of(text, options.prompt.size() + static_cast<std::size_t>(options.tokens));
+  const std::size_t places =
+      places_of(text, options.prompt.size() + static_cast<std::size_t>(options.tokens));
   Continuation model(text.model, places, options.type, team);
   model.fill(text.parameters);
   GenerateResult result;
@@ -65,8 +69,9 @@ GenerateResult generate(const TextModel& text, const GenerateOptions& options, T
   return result;
 }
 
-std::string likeliest_text(Continuation& model, const TokenMeaning& meaning, const std::vector<std::uint32_t>& prompt,
-                           std::int64_t count, const std::set<std::uint32_t>& ends) {
+std::string likeliest_text(Continuation& model, const TokenMeaning& meaning,
+                           const std::vector<std::uint32_t>& prompt, std::int64_t count,
+                           const std::set<std::uint32_t>& ends) {
   NextTokens tokens(model, prompt, {});
   TokenText words(meaning, prompt);
   std::string text;

@@ -15,8 +15,8 @@ namespace pptrain {
 /// Ranks that continue a text together, over MPI.
 class MpiTextTeam final : public TextTeam {
  public:
-  /// The waiter outlives it. Ranks beyond the division have nothing to do but to hear of tokens. Collective over
-  /// `world`.
+  /// The waiter outlives it. Ranks beyond the division have nothing to do but to hear of tokens.
+  /// Collective over `world`.
   MpiTextTeam(MPI_Comm world, Waiter& waiter, const TextDivision& division);
   ~MpiTextTeam() override;
   MpiTextTeam(const MpiTextTeam&) = delete;

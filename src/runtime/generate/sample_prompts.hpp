@@ -19,22 +19,23 @@ struct TrainedPlan {
   const RankMap& map;
 };
 
-/// Continues the prompts of [metrics] sample_prompts by the model that is being trained: the ranks of its first replica
-/// do so together.
+/// Continues the prompts of [metrics] sample_prompts by the model that is being trained: the ranks
+/// of its first replica do so together.
 class SamplePrompts {
  public:
-  /// A classifier and a model without tokenizer throw `Error` (exit code 2), where there are prompts.
+  /// A classifier and a model without tokenizer throw `Error` (exit code 2), where there are
+  /// prompts.
   SamplePrompts(const Config& config, const Model& model);
 
   /// Whether the configuration has no sample_prompts, so that there is nothing to continue.
   bool empty() const { return prompts_.empty(); }
-  /// Whether the ranks of a plan's first replica have its weights between two iterations, which ZeRO stage 3 spreads
-  /// over all replicas.
+  /// Whether the ranks of a plan's first replica have its weights between two iterations, which
+  /// ZeRO stage 3 spreads over all replicas.
   static bool can_print(const Plan& plan);
-  /// A line for each prompt: the step, the prompt and its likeliest continuation, on all ranks. Copies the weights to
-  /// the host for as long as it takes. Collective over `world`.
-  std::vector<std::string> lines(std::int64_t step, Session& session, const TrainedPlan& where, MPI_Comm world,
-                                 Waiter& waiter) const;
+  /// A line for each prompt: the step, the prompt and its likeliest continuation, on all ranks.
+  /// Copies the weights to the host for as long as it takes. Collective over `world`.
+  std::vector<std::string> lines(std::int64_t step, Session& session, const TrainedPlan& where,
+                                 MPI_Comm world, Waiter& waiter) const;
 
  private:
   std::vector<std::string> prompts_;

@@ -27,7 +27,8 @@ void normalise(std::vector<LikelyToken>& tokens) {
 
 }  // namespace
 
-std::vector<LikelyToken> likely_tokens(std::span<const float> logits, const SamplingOptions& options) {
+std::vector<LikelyToken> likely_tokens(std::span<const float> logits,
+                                       const SamplingOptions& options) {
   const double largest = *std::max_element(logits.begin(), logits.end());
   std::vector<LikelyToken> tokens(logits.size());
   for (std::uint32_t i = 0; i < logits.size(); ++i) {
@@ -37,7 +38,8 @@ std::vector<LikelyToken> likely_tokens(std::span<const float> logits, const Samp
   const std::int64_t left = options.top_k == 0 ? size : std::min(options.top_k, size);
   // Logits decide: unequal ones may have equal probabilities, as where both are 0.
   const auto likelier = [&](const LikelyToken& a, const LikelyToken& b) {
-    return logits[a.token] != logits[b.token] ? logits[a.token] > logits[b.token] : a.token < b.token;
+    return logits[a.token] != logits[b.token] ? logits[a.token] > logits[b.token]
+                                              : a.token < b.token;
   };
   std::partial_sort(tokens.begin(), tokens.begin() + left, tokens.end(), likelier);
   tokens.resize(static_cast<std::size_t>(left));
@@ -50,12 +52,15 @@ std::vector<LikelyToken> likely_tokens(std::span<const float> logits, const Samp
 }
 
 std::uint32_t TokenSampler::draw(std::span<const float> logits, std::size_t place) const {
-  if (std::any_of(logits.begin(), logits.end(), [](float logit) { return !std::isfinite(logit); })) {
-    throw_runtime_failure({"", "the model's logits are no numbers", "its weights are not finite, or too large",
+  if (std::any_of(logits.begin(), logits.end(),
+                  [](float logit) { return !std::isfinite(logit); })) {
+    throw_runtime_failure({"", "the model's logits are no numbers",
+                           "its weights are not finite, or too large",
                            "take an earlier checkpoint"});
   }
   if (options_.temperature == 0.0) {
-    return static_cast<std::uint32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+    return static_cast<std::uint32_t>(std::max_element(logits.begin(), logits.end()) -
+                                      logits.begin());
   }
   const std::vector<LikelyToken> tokens = likely_tokens(logits, options_);
   double rest = random_.uniform(place);

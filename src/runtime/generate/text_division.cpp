@@ -28,7 +28,8 @@ std::vector<PlannedLayers> planned_layers(const Plan& plan) {
       for (const Interval& layers : part.layers) all.push_back({layers, part.mesh, part.division});
     }
   }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.layers.begin < b.layers.begin; });
+  std::sort(all.begin(), all.end(),
+            [](const auto& a, const auto& b) { return a.layers.begin < b.layers.begin; });
   return all;
 }
 
@@ -49,10 +50,13 @@ void append(TextDivision& division, RankedLayers next) {
 
 TextDivision shared_by_all(const Model& model, int num_ranks, const std::string& source) {
   for (const auto& [axis, size] : axes_of(model)) {
-    if (num_ranks <= size || axis == to_string(ShardAxis::experts)) continue;  // every rank has columns of each expert
-    throw_bad_input({source, fmt::format("was started on {} ranks", num_ranks),
-                     fmt::format("they share every layer, and the model has {} {}", size, axis),
-                     fmt::format("start at most {} ranks, or divide the layers by a plan: --plan PLAN.json", size)});
+    if (num_ranks <= size || axis == to_string(ShardAxis::experts))
+      continue;  // every rank has columns of each expert
+    throw_bad_input(
+        {source, fmt::format("was started on {} ranks", num_ranks),
+         fmt::format("they share every layer, and the model has {} {}", size, axis),
+         fmt::format("start at most {} ranks, or divide the layers by a plan: --plan PLAN.json",
+                     size)});
   }
   RankedLayers all;
   all.layers = {0, model.num_layers()};
@@ -65,13 +69,15 @@ TextDivision first_replica(const Plan& plan, const RankMap& map) {
   TextDivision division;
   for (const PlannedLayers& part : planned_layers(plan)) {
     RankedLayers next = {part.layers, {}, part.mesh.shards, part.division};
-    for (const DeviceId device : part.mesh.devices[0]) next.ranks.push_back(map.rank_of(device).value);
+    for (const DeviceId device : part.mesh.devices[0])
+      next.ranks.push_back(map.rank_of(device).value);
     append(division, std::move(next));
   }
   return division;
 }
 
-TextDivision first_replica_alone(const Plan& plan, const Model& model, int num_ranks, const std::string& source) {
+TextDivision first_replica_alone(const Plan& plan, const Model& model, int num_ranks,
+                                 const std::string& source) {
   check_plan_model(plan, model, source);
   std::set<DeviceId> devices;
   for (const PlannedLayers& part : planned_layers(plan)) {
@@ -79,9 +85,10 @@ TextDivision first_replica_alone(const Plan& plan, const Model& model, int num_r
   }
   if (static_cast<int>(devices.size()) > num_ranks) {
     throw_bad_input({source,
-                     fmt::format("one replica of the plan is on {} devices, but the job has {} {}", devices.size(),
-                                 num_ranks, num_ranks == 1 ? "rank" : "ranks"),
-                     "a rank stands for each of them", fmt::format("start it by mpirun -np {}", devices.size())});
+                     fmt::format("one replica of the plan is on {} devices, but the job has {} {}",
+                                 devices.size(), num_ranks, num_ranks == 1 ? "rank" : "ranks"),
+                     "a rank stands for each of them",
+                     fmt::format("start it by mpirun -np {}", devices.size())});
   }
   std::vector<RankId> ranks(devices.rbegin()->index() + 1);
   int rank = 0;

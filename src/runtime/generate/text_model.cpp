@@ -49,7 +49,8 @@ std::set<std::uint32_t> ids_of(const nlohmann::json& json) {
 
 void refuse_other_models(const Model& model, const std::string& source) {
   if (model.sample.predicts_next()) return;
-  throw_bad_input({source, fmt::format("a {} continues no text", model.name), why_no_text(model.sample),
+  throw_bad_input({source, fmt::format("a {} continues no text", model.name),
+                   why_no_text(model.sample),
                    "name a language model that predicts the next token"});
 }
 
@@ -78,7 +79,8 @@ TextModel open_checkpoint(const std::string& source, const std::string& named_to
   text.parameters = parameters_in(from.checkpoint);
   text.meaning = token_meaning(from.model, tokenizer, from.folder, from.checkpoint);
   text.ends = end_tokens(from.folder, tokenizer, text.meaning);
-  if (from.config.data.end_of_document) text.ends.insert(static_cast<std::uint32_t>(*from.config.data.end_of_document));
+  if (from.config.data.end_of_document)
+    text.ends.insert(static_cast<std::uint32_t>(*from.config.data.end_of_document));
   text.longest = longest_text(from.folder, from.config.training);
   return text;
 }
@@ -106,7 +108,8 @@ TextModel open_folder(const std::string& folder, const std::string& tokenizer) {
 
 std::string why_no_text(const SampleShape& sample) {
   if (sample.has_source()) return "its tokens follow from those of a source";
-  return sample.tokens() ? "each of its tokens depends on those behind it" : "its samples are numbers, not tokens";
+  return sample.tokens() ? "each of its tokens depends on those behind it"
+                         : "its samples are numbers, not tokens";
 }
 
 bool has_token_meaning(const Model& model, const std::string& folder) {
@@ -121,14 +124,16 @@ Tokenizer read_tokenizer(const std::string& path, const Model& model) {
                    "use the tokenizer that made the model's data"});
 }
 
-TokenMeaning token_meaning(const Model& model, const std::string& tokenizer, const std::string& folder,
-                           const std::string& where) {
+TokenMeaning token_meaning(const Model& model, const std::string& tokenizer,
+                           const std::string& folder, const std::string& where) {
   const bool beside = tokenizer.empty() && tokenizer_lies_in(folder);
   if (tokenizer.empty() && !beside) {
     if (has_bytes(model)) return {};
-    throw_bad_input({where, fmt::format("there is no tokenizer for the {} tokens of the model", model.sample.classes),
-                     "no tokenizer.json lies beside its config.json, and the tokens of bytes are 256",
-                     "name the one that made its data with --tokenizer TOKENIZER.json"});
+    throw_bad_input(
+        {where,
+         fmt::format("there is no tokenizer for the {} tokens of the model", model.sample.classes),
+         "no tokenizer.json lies beside its config.json, and the tokens of bytes are 256",
+         "name the one that made its data with --tokenizer TOKENIZER.json"});
   }
   return TokenMeaning(read_tokenizer(beside ? folder : tokenizer, model));
 }
@@ -140,8 +145,10 @@ std::set<std::uint32_t> end_tokens(const std::string& folder, const std::string&
     if (!ids.empty()) return ids;
   }
   if (meaning.tokenizer() == nullptr) return {};
-  const std::optional<std::string> name = named_token(tokenizer.empty() ? folder : tokenizer, "eos_token");
-  const std::optional<std::uint32_t> token = name ? meaning.tokenizer()->token(*name) : std::nullopt;
+  const std::optional<std::string> name =
+      named_token(tokenizer.empty() ? folder : tokenizer, "eos_token");
+  const std::optional<std::uint32_t> token =
+      name ? meaning.tokenizer()->token(*name) : std::nullopt;
   return token ? std::set<std::uint32_t>{*token} : std::set<std::uint32_t>();
 }
 
@@ -149,19 +156,22 @@ std::optional<std::size_t> longest_text(const std::string& folder) {
   const nlohmann::json json = object_in(folder, "config.json");
   for (const char* key : {"n_positions", "max_position_embeddings"}) {
     const auto found = json.find(key);
-    if (found != json.end() && found->is_number_unsigned() && *found > 0) return found->get<std::size_t>();
+    if (found != json.end() && found->is_number_unsigned() && *found > 0)
+      return found->get<std::size_t>();
   }
   return std::nullopt;
 }
 
 std::optional<std::size_t> longest_text(const std::string& folder, const TrainingConfig& training) {
-  return folder.empty() ? std::optional(static_cast<std::size_t>(training.sequence_length)) : longest_text(folder);
+  return folder.empty() ? std::optional(static_cast<std::size_t>(training.sequence_length))
+                        : longest_text(folder);
 }
 
 TextModel open_text_model(const std::string& source, const std::string& tokenizer) {
   if (!fs::exists(source)) {
-    throw_bad_input({source, "there is no such model", "",
-                     "name a checkpoint, a run directory, or a folder with config.json and safetensors"});
+    throw_bad_input(
+        {source, "there is no such model", "",
+         "name a checkpoint, a run directory, or a folder with config.json and safetensors"});
   }
   const bool is_folder = fs::exists(fs::path(source) / "config.json");
   return is_folder ? open_folder(source, tokenizer) : open_checkpoint(source, tokenizer);

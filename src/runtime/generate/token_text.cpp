@@ -46,9 +46,11 @@ std::string TokenText::add(std::uint32_t token) {
   return waits ? "" : take();
 }
 
-/// Tokens are decoded behind those before them: at the start of a text some decoders leave out a space.
+/// Tokens are decoded behind those before them: at the start of a text some decoders leave out a
+/// space.
 std::string TokenText::take() {
-  const std::span<const std::uint32_t> all = std::span<const std::uint32_t>(tokens_).subspan(context_);
+  const std::span<const std::uint32_t> all =
+      std::span<const std::uint32_t>(tokens_).subspan(context_);
   const std::string before = meaning_.decode(all.first(said_ - context_));
   const std::string text = meaning_.decode(all);
   context_ = said_;

@@ -16,7 +16,8 @@ class TokenMeaning {
  public:
   /// Tokens below 256 are bytes; others stand for no text.
   TokenMeaning() = default;
-  explicit TokenMeaning(Tokenizer tokenizer) : tokenizer_(std::make_shared<const Tokenizer>(std::move(tokenizer))) {}
+  explicit TokenMeaning(Tokenizer tokenizer)
+      : tokenizer_(std::make_shared<const Tokenizer>(std::move(tokenizer))) {}
 
   /// The tokens of a text that is to be continued: with those that the tokenizer puts in front.
   std::vector<std::uint32_t> encode(std::string_view text) const;
@@ -45,7 +46,8 @@ class TokenText {
 
   const TokenMeaning& meaning_;
   std::vector<std::uint32_t> tokens_;
-  std::size_t context_ = 0;  ///< tokens from here on are decoded, so that those behind are decoded as in the whole text
+  std::size_t context_ = 0;  ///< tokens from here on are decoded, so that those behind are decoded
+                             ///< as in the whole text
   std::size_t said_ = 0;     ///< tokens whose text was given
 };
 

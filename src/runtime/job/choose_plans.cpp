@@ -33,7 +33,8 @@ std::optional<Plan> named_plan(const JobSetup& job) {
     if (rank_in(job.world) != 0) return;
     const Plan plan = read_plan(path);
     check_plan_context(plan, config.parallelism.context, path);
-    check_plan_matches(plan, job.model, job.machine.cluster, config.training.global_batch_size, path);
+    check_plan_matches(plan, job.model, job.machine.cluster, config.training.global_batch_size,
+                       path);
     check_blocks_executable(plan, job.model, path);
     check_plan_batches(config, job.model, plan.micro_batch_size, path);
     text = write_plan(plan);
@@ -55,7 +56,8 @@ void predict_figures(const Config& config, const Instance& instance, Plan& plan)
   predict_cost(instance, cost_question(config, work, {}), plan);
 }
 
-Plan printed_plan(const JobOptions& options, const Config& config, const Plan& named, const Instance& instance) {
+Plan printed_plan(const JobOptions& options, const Config& config, const Plan& named,
+                  const Instance& instance) {
   check_plan_devices(named, instance.cluster, config.parallelism.plan);
   Plan plan = given_plan(named, config, instance);
   predict_figures(config, instance, plan);
@@ -65,21 +67,27 @@ Plan printed_plan(const JobOptions& options, const Config& config, const Plan& n
 }
 
 /// The best plan, and for trials the next best ones.
-std::vector<Plan> searched_plans(const JobOptions& options, const Config& config, const Instance& instance) {
-  SearchResult result = shown_search(config.planner.name, config, instance, restrictions_of(config));
+std::vector<Plan> searched_plans(const JobOptions& options, const Config& config,
+                                 const Instance& instance) {
+  SearchResult result =
+      shown_search(config.planner.name, config, instance, restrictions_of(config));
   if (result.plan) predict_figures(config, instance, *result.plan);
   if (!result.grids.empty()) print_detail(describe_candidates(result, instance.cluster) + "\n");
-  const Plan& plan = feasible_plan(result, config.planner.name, config, instance, restrictions_of(config));
+  const Plan& plan =
+      feasible_plan(result, config.planner.name, config, instance, restrictions_of(config));
   print_plan(options, describe_plan(plan, instance.cluster) + describe_gradients(instance.profile));
   print_detail(describe_plan_in_full(plan, instance.cluster));
-  return contenders(result, instance, static_cast<int>(std::max<std::int64_t>(1, config.planner.trials)));
+  return contenders(result, instance,
+                    static_cast<int>(std::max<std::int64_t>(1, config.planner.trials)));
 }
 
 }  // namespace
 
-SearchResult shown_search(const std::string& planner, const Config& config, const Instance& instance,
-                          const Restrictions& restrictions, std::optional<double> training_tokens) {
-  const CostQuestion question = cost_question(config, model_work(config, instance.profile), training_tokens);
+SearchResult shown_search(const std::string& planner, const Config& config,
+                          const Instance& instance, const Restrictions& restrictions,
+                          std::optional<double> training_tokens) {
+  const CostQuestion question =
+      cost_question(config, model_work(config, instance.profile), training_tokens);
   SearchProgress progress;
   const SearchDisplay display(progress);
   return search_by_objective(
@@ -87,15 +95,17 @@ SearchResult shown_search(const std::string& planner, const Config& config, cons
       objective_of(config), question);
 }
 
-const Plan& feasible_plan(const SearchResult& result, const std::string& planner, const Config& config,
-                          const Instance& instance, const Restrictions& restrictions) {
+const Plan& feasible_plan(const SearchResult& result, const std::string& planner,
+                          const Config& config, const Instance& instance,
+                          const Restrictions& restrictions) {
   constexpr double longest_seconds = 20.0;
   if (result.plan) return *result.plan;
   std::string remedy = "use more or larger devices, a smaller model or a smaller micro-batch";
   const Stop stop = Stop(config.planner.time_limit).within(longest_seconds);
   if (const auto more = nodes_that_suffice(planner, instance, restrictions, config.source, stop)) {
-    remedy = fmt::format("planned again with {} nodes instead of {} it fits, at {} a step: use so many", more->nodes,
-                         instance.cluster.num_nodes(), format_seconds(more->plan.predicted->iteration_seconds));
+    remedy = fmt::format(
+        "planned again with {} nodes instead of {} it fits, at {} a step: use so many", more->nodes,
+        instance.cluster.num_nodes(), format_seconds(more->plan.predicted->iteration_seconds));
   }
   throw_no_feasible_plan({config.source, "no plan fits", result.why_not, remedy});
 }
@@ -104,11 +114,12 @@ std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const PlanChoice&
   const Config& config = choice.config;
   std::vector<Plan> plans;
   tell_if_interrupted(
-      "while searching a plan: nothing was saved; [planner] time_limit ends a search with its best plan");
+      "while searching a plan: nothing was saved; [planner] time_limit ends a search with its best "
+      "plan");
   collectively(world, waiter, [&] {
     if (rank_in(world) != 0) return;
-    const Instance instance = {choice.profile, choice.machine.cluster, config.training.global_batch_size,
-                               ties_of(config, choice.profile)};
+    const Instance instance = {choice.profile, choice.machine.cluster,
+                               config.training.global_batch_size, ties_of(config, choice.profile)};
     if (config.parallelism.plan.empty()) {
       plans = searched_plans(choice.options, config, instance);
     } else {
@@ -119,7 +130,8 @@ std::vector<Plan> choose_plans(MPI_Comm world, Waiter& waiter, const PlanChoice&
   tell_if_interrupted("before the first step: nothing was saved");
   const std::string count = broadcast(world, fmt::format("{}", plans.size()), waiter);
   plans.resize(std::stoul(count));
-  for (Plan& plan : plans) plan = parse_plan(broadcast(world, write_plan(plan), waiter), "the plan");
+  for (Plan& plan : plans)
+    plan = parse_plan(broadcast(world, write_plan(plan), waiter), "the plan");
   return plans;
 }
 

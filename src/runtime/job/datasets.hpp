@@ -14,7 +14,9 @@ struct Datasets {
   std::unique_ptr<Dataset> validation;  ///< null without one
 
   /// Whether samples of either may end in padding.
-  bool have_padding() const { return train->has_padding() || (validation && validation->has_padding()); }
+  bool have_padding() const {
+    return train->has_padding() || (validation && validation->has_padding());
+  }
   /// The files of tokens of both.
   std::vector<TokenOrigin> origins() const;
 };

@@ -7,7 +7,9 @@
 namespace pptrain {
 namespace {
 
-std::int64_t batches_of(std::int64_t samples, std::int64_t batch) { return (samples + batch - 1) / batch; }
+std::int64_t batches_of(std::int64_t samples, std::int64_t batch) {
+  return (samples + batch - 1) / batch;
+}
 
 }  // namespace
 
@@ -17,9 +19,11 @@ Evaluation evaluate(Session& session, const Dataset& held_back) {
   const std::int64_t all = held_back.num_windows();
   const std::int64_t samples = limit > 0 ? std::min(all, limit * batch) : held_back.num_held_back();
   Evaluation evaluation;
-  if (limit > 0 && samples < all) evaluation.part = fmt::format("{} of {} batches", limit, batches_of(all, batch));
+  if (limit > 0 && samples < all)
+    evaluation.part = fmt::format("{} of {} batches", limit, batches_of(all, batch));
   double sum = 0.0, targets = 0.0;
-  for (std::int64_t first = 0; first < samples && evaluation.stop == StopWish::none; first += batch) {
+  for (std::int64_t first = 0; first < samples && evaluation.stop == StopWish::none;
+       first += batch) {
     const auto source = [&](std::int64_t sample, const SampleSlot& slot) {
       held_back.window((first + sample) % samples, slot);
     };

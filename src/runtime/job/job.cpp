@@ -62,7 +62,8 @@ void initialise(const Config& config, Session& session) {
   DeviceModel& device = *session.device();
   if (starts_from_folder(config)) {
     const ModelWeights weights(config.model.from, session.model());
-    device.fill([&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
+    device.fill(
+        [&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
     return;
   }
   if (config.model.initial_parameters.empty()) {
@@ -89,7 +90,9 @@ class SessionRun final : public PlanRun {
   double iterate(std::int64_t step) override {
     return running_->session().train(step, samples_of(datasets_, step)).seconds;
   }
-  double peak_bytes() override { return static_cast<double>(running_->session().arena().peak_bytes()); }
+  double peak_bytes() override {
+    return static_cast<double>(running_->session().arena().peak_bytes());
+  }
 
  private:
   std::unique_ptr<RunningPlan> running_;
@@ -103,7 +106,8 @@ struct Planned {
   std::vector<Plan> plans;  ///< the best one, then those to be tried beside it
 };
 
-/// As the job was planned that left the checkpoint: with its plan, times and links the order of every sum is the same.
+/// As the job was planned that left the checkpoint: with its plan, times and links the order of
+/// every sum is the same.
 Planned planned_before(const CheckpointState& state) {
   return {parse_cluster(state.cluster, "the checkpoint's cluster"),
           parse_profile(state.profile, "the checkpoint's profile"),
@@ -127,11 +131,13 @@ Planned plan_anew(const JobSetup& job, PhaseTimes& phases) {
   phases.end("layer times");
   if (rank_in(world) == 0) print_detail(describe_layer_times(planned.profile) + "\n");
   const Config decided = with_offload_decided(config, machine, job.device);
-  planned.plans = choose_plans(world, waiter, {job.options, decided, machine, planned.profile, named});
+  planned.plans =
+      choose_plans(world, waiter, {job.options, decided, machine, planned.profile, named});
   phases.end("search");
   // A profile from a file may have degrees that the model has not.
   const auto check = [&](const Plan& plan) {
-    check_plan_matches(plan, job.model, machine.cluster, config.training.global_batch_size, "the plan that was found");
+    check_plan_matches(plan, job.model, machine.cluster, config.training.global_batch_size,
+                       "the plan that was found");
     check_blocks_executable(plan, job.model, "the plan that was found");
     check_offload(plan, "the plan that was found", machine, job.device);
   };
@@ -144,14 +150,17 @@ Planned plan_job(const JobSetup& job, const std::optional<Resumed>& from, PhaseT
   if (!from) return plan_anew(job, phases);
   const bool prints = rank_in(job.world) == 0;
   bool alike = false;
-  collectively(job.world, job.waiter, [&] { alike = plans_alike(from->state, job.config, job.machine.cluster); });
+  collectively(job.world, job.waiter,
+               [&] { alike = plans_alike(from->state, job.config, job.machine.cluster); });
   if (!alike) {
-    if (prints) log_info("Other devices or another way to plan than that of the checkpoint: planning anew");
+    if (prints)
+      log_info("Other devices or another way to plan than that of the checkpoint: planning anew");
     return plan_anew(job, phases);
   }
   Planned planned = planned_before(from->state);
-  collectively(job.world, job.waiter,
-               [&] { check_offload(planned.plans.front(), "the checkpoint's plan", job.machine, job.device); });
+  collectively(job.world, job.waiter, [&] {
+    check_offload(planned.plans.front(), "the checkpoint's plan", job.machine, job.device);
+  });
   if (prints) print_step(describe_plan(planned.plans.front(), planned.cluster) + "\n");
   return planned;
 }
@@ -168,7 +177,8 @@ void announce_training(const Config& config, const Plan& plan, std::int64_t firs
   if (seconds <= 0.0) return;
   const std::int64_t steps = config.training.steps - first;
   log_info("{} step{} of {}, {}: about {}", steps, steps == 1 ? "" : "s", format_seconds(seconds),
-           tried ? "measured in the trial" : "predicted", format_seconds(static_cast<double>(steps) * seconds));
+           tried ? "measured in the trial" : "predicted",
+           format_seconds(static_cast<double>(steps) * seconds));
 }
 
 /// Trains under the plan. Throws exit code 75 when it was stopped early.
@@ -187,14 +197,18 @@ void train_planned(const PlanJob& job, const Datasets& datasets, const std::vect
     initialise(job.config, running->session());
     return std::make_unique<SessionRun>(std::move(running), datasets);
   };
-  tell_if_interrupted("while trying plans: nothing was saved; [planner] trials = 0 leaves trials out");
-  const Plan plan = fastest_plan({world, patience, job.machine, try_out}, plans, job.config.planner.trial_steps);
+  tell_if_interrupted(
+      "while trying plans: nothing was saved; [planner] trials = 0 leaves trials out");
+  const Plan plan =
+      fastest_plan({world, patience, job.machine, try_out}, plans, job.config.planner.trial_steps);
   if (plans.size() > 1) phases.end("trials");
   tell_if_interrupted("before the first step: nothing was saved");
   std::unique_ptr<RunningPlan> running;
-  fail_together(alarm, patience.timeout_seconds(), [&] { running = std::make_unique<RunningPlan>(job, plan, alarm); });
+  fail_together(alarm, patience.timeout_seconds(),
+                [&] { running = std::make_unique<RunningPlan>(job, plan, alarm); });
   if (from) {
-    load_checkpoint(world, waiter, nodes_of_ranks(job.machine), job.model, *from, running->session());
+    load_checkpoint(world, waiter, nodes_of_ranks(job.machine), job.model, *from,
+                    running->session());
   } else {
     collectively(world, waiter, [&] { initialise(job.config, running->session()); });
   }
@@ -202,18 +216,19 @@ void train_planned(const PlanJob& job, const Datasets& datasets, const std::vect
   std::unique_ptr<SamplePrompts> samples;
   collectively(world, waiter, [&] {
     samples = std::make_unique<SamplePrompts>(job.config, job.model);
-    recorder =
-        std::make_unique<Recorder>(world, patience,
-                                   RecordedRun{job.config, recorded(job.model), job.machine, job.instance.profile, plan,
-                                               RunKind::training, start_of(from), job.device.backend()});
+    recorder = std::make_unique<Recorder>(
+        world, patience,
+        RecordedRun{job.config, recorded(job.model), job.machine, job.instance.profile, plan,
+                    RunKind::training, start_of(from), job.device.backend()});
     if (names && from && from->claimed) set_aside(from->damaged);
   });
   recorder->record_places(job.machine, running->session().groups().ways());
   const std::string directory = broadcast(world, names ? recorder->directory() : "", waiter);
   const std::string fingerprint = names ? data_fingerprint(*datasets.train, job.model) : "";
-  Trainer trainer(
-      job, {patience, alarm, datasets, *recorder, stop, *samples, fingerprint, directory, from ? from->path : ""},
-      std::move(running));
+  Trainer trainer(job,
+                  {patience, alarm, datasets, *recorder, stop, *samples, fingerprint, directory,
+                   from ? from->path : ""},
+                  std::move(running));
   phases.end("parameters and communication");
   if (names) {
     print_detail(phases.describe());
@@ -227,9 +242,11 @@ void train_planned(const PlanJob& job, const Datasets& datasets, const std::vect
   });
   if (names) job.device.log_graphs();
   if (end == TrainingEnd::done) return;
-  if (end == TrainingEnd::interrupted) throw Interrupted(fmt::format("{}{}", interrupted_by(), trainer.reached()));
-  throw Error(ExitCode::stopped_early, fmt::format("stopped early, {}: go on with --resume latest, from {}",
-                                                   stop.reason(), trainer.last_checkpoint().path));
+  if (end == TrainingEnd::interrupted)
+    throw Interrupted(fmt::format("{}{}", interrupted_by(), trainer.reached()));
+  throw Error(ExitCode::stopped_early,
+              fmt::format("stopped early, {}: go on with --resume latest, from {}", stop.reason(),
+                          trainer.last_checkpoint().path));
 }
 
 }  // namespace
@@ -239,7 +256,8 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   Waiter waiter = preparing_waiter(world);
   const int rank = rank_in(world);
   Config config = load_config(world, waiter, options);
-  const bool rehearses = emulation_of(world, waiter, cluster_file(options, config)) == Emulate::timing;
+  const bool rehearses =
+      emulation_of(world, waiter, cluster_file(options, config)) == Emulate::timing;
   if (rehearses || options.dry_run) leave_stop_signals();
   if (rehearses) {
     rehearse(world, waiter, options, config);
@@ -261,9 +279,11 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
     check_model_files(config.model.from);
     const SamplePrompts samples(config, model);
   });
-  const std::optional<Resumed> from = find_checkpoint(world, waiter, options, config, model, *datasets.train);
+  const std::optional<Resumed> from =
+      find_checkpoint(world, waiter, options, config, model, *datasets.train);
   if (from && from->state.step >= config.training.steps) {
-    if (rank == 0) log_info("All {} steps are done: nothing is left to train", config.training.steps);
+    if (rank == 0)
+      log_info("All {} steps are done: nothing is left to train", config.training.steps);
     return;
   }
   phases.end("configuration and data");
@@ -279,7 +299,8 @@ void train(MPI_Comm world, const JobOptions& options, const LayerFactory& layers
   }
   const Instance instance = {planned.profile, planned.cluster, config.training.global_batch_size,
                              ties_of(config, planned.profile)};
-  const PlanJob job = {setup, instance, layers, datasets.have_padding(), [&stop] { return stop.wish(); }};
+  const PlanJob job = {setup, instance, layers, datasets.have_padding(),
+                       [&stop] { return stop.wish(); }};
   train_planned(job, datasets, planned.plans, from, stop, phases);
 }
 

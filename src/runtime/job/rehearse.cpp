@@ -33,7 +33,8 @@ double flop_per_sample(const Config& config) {
 /// A rank may wait for the whole of an iteration for its first message.
 double patience_seconds(const Config& config, const std::vector<Plan>& plans) {
   double longest = 0.0;
-  for (const Plan& plan : plans) longest = std::max(longest, plan.predicted.value_or(Prediction()).iteration_seconds);
+  for (const Plan& plan : plans)
+    longest = std::max(longest, plan.predicted.value_or(Prediction()).iteration_seconds);
   return config.job.timeout + 2.0 * longest;
 }
 
@@ -62,13 +63,16 @@ void run(Rehearsal& rehearsal, Recorder& recorder, const Config& config) {
 void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
   const int rank = rank_in(world);
   if (!options.resume.empty()) {
-    throw_bad_input({"--resume", "a rehearsal has no checkpoints", "it moves no numbers", "leave it out"});
+    throw_bad_input(
+        {"--resume", "a rehearsal has no checkpoints", "it moves no numbers", "leave it out"});
   }
   collectively(world, waiter, [&] {
     if (rank == 0) check_output_directory(config.job.output, config.where("job.output"));
   });
   const Machine machine = find_machine(world, waiter, options, config);
-  if (rank == 0) print_step("Cluster, every device played by a rank\n" + describe_cluster(machine.cluster) + "\n");
+  if (rank == 0)
+    print_step("Cluster, every device played by a rank\n" + describe_cluster(machine.cluster) +
+               "\n");
   const Profile profile = profile_without_machine(world, waiter, options, config, machine);
   const std::vector<Plan> plans = choose_plans(world, waiter, {options, config, machine, profile});
   if (options.dry_run) {
@@ -78,16 +82,20 @@ void rehearse(MPI_Comm world, Waiter& waiter, const JobOptions& options, const C
   Alarm alarm(world);
   Waiter patience(patience_seconds(config, plans), machine.core_use);
   patience.listen(&alarm);
-  const Instance instance = {profile, machine.cluster, config.training.global_batch_size, ties_of(config, profile)};
+  const Instance instance = {profile, machine.cluster, config.training.global_batch_size,
+                             ties_of(config, profile)};
   const StartRun try_out = [&](const Plan& tried, Alarm&) {
-    return std::make_unique<RehearsalRun>(std::make_unique<Rehearsal>(world, instance, tried, machine.map, patience));
+    return std::make_unique<RehearsalRun>(
+        std::make_unique<Rehearsal>(world, instance, tried, machine.map, patience));
   };
-  const Plan plan = fastest_plan({world, patience, machine, try_out}, plans, config.planner.trial_steps);
+  const Plan plan =
+      fastest_plan({world, patience, machine, try_out}, plans, config.planner.trial_steps);
   Rehearsal rehearsal(world, instance, plan, machine.map, patience);
   std::unique_ptr<Recorder> recorder;
   collectively(world, waiter, [&] {
     recorder = std::make_unique<Recorder>(
-        world, patience, RecordedRun{config, {flop_per_sample(config)}, machine, profile, plan, RunKind::rehearsal});
+        world, patience,
+        RecordedRun{config, {flop_per_sample(config)}, machine, profile, plan, RunKind::rehearsal});
   });
   tell_if_interrupted("while rehearsing: the steps so far are in the run directory");
   recorder->record_places(machine);

@@ -41,14 +41,18 @@ class Trainer {
   /// Collective.
   Trainer(const PlanJob& job, const TrainingParts& parts, std::unique_ptr<RunningPlan> running);
 
-  /// Trains from step `first` on; stopped when some rank asked for it and a checkpoint is written, interrupted when
-  /// some rank was and, where checkpoints are written at all, one is. Collective.
+  /// Trains from step `first` on; stopped when some rank asked for it and a checkpoint is written,
+  /// interrupted when some rank was and, where checkpoints are written at all, one is. Collective.
   TrainingEnd run(std::int64_t first);
   /// What an interrupted training has reached, and how to go on.
   std::string reached() const;
-  /// Most bytes of the device's memory that this rank had in use at once, over all plans since construction.
-  std::size_t peak_bytes() const { return std::max(past_peak_bytes_, session_->arena().peak_bytes()); }
-  /// The last checkpoint that `run` has written, known on all ranks; its path is empty before the first one.
+  /// Most bytes of the device's memory that this rank had in use at once, over all plans since
+  /// construction.
+  std::size_t peak_bytes() const {
+    return std::max(past_peak_bytes_, session_->arena().peak_bytes());
+  }
+  /// The last checkpoint that `run` has written, known on all ranks; its path is empty before the
+  /// first one.
   const WrittenCheckpoint& last_checkpoint() const { return last_checkpoint_; }
 
  private:
@@ -75,8 +79,9 @@ class Trainer {
   Drift drift_;
   Checkpointer checkpointer_;
   WrittenCheckpoint last_checkpoint_;
-  std::string newest_checkpoint_;   ///< written or resumed from
-  std::string sound_checkpoint_;    ///< the newest one from which a step has led to finite gradients; "": none yet
+  std::string newest_checkpoint_;  ///< written or resumed from
+  std::string sound_checkpoint_;  ///< the newest one from which a step has led to finite gradients;
+                                  ///< "": none yet
   double iteration_seconds_ = 0.0;  ///< the longest one
   std::unique_ptr<RunningPlan> running_;
   Session* session_ = nullptr;       ///< of `running_`

@@ -32,17 +32,21 @@ struct TimedShape {
 /// A chain of copies of one layer with random inputs.
 class Chain {
  public:
-  Chain(const Config& config, const Model& model, const Layer& layer, const TimedShape& shape, const Backend& backend)
+  Chain(const Config& config, const Model& model, const Layer& layer, const TimedShape& shape,
+        const Backend& backend)
       : arena_(0, {}, backend.device),
         group_(shape.tensor_parallel),
-        context_{backend, arena_,         group_, store_, model, activation_type(config.training.precision),
+        context_{backend, arena_,         group_,
+                 store_,  model,          activation_type(config.training.precision),
                  {},      shape.recompute},
         samples_(static_cast<std::size_t>(shape.samples)),
         input_(layer.input) {
-    const auto alike = std::count_if(model.layers.begin(), model.layers.end(),
-                                     [&](const Layer& other) { return other.signature == layer.signature; });
+    const auto alike =
+        std::count_if(model.layers.begin(), model.layers.end(),
+                      [&](const Layer& other) { return other.signature == layer.signature; });
     const bool chains = layer.input && layer.input == layer.output;
-    const int copies = chains ? static_cast<int>(std::min<std::int64_t>(copies_of_blocks, alike)) : 1;
+    const int copies =
+        chains ? static_cast<int>(std::min<std::int64_t>(copies_of_blocks, alike)) : 1;
     output_ = layer.output;
     for (int i = 0; i < copies; ++i) {
       Layer copy = layer;
@@ -51,8 +55,8 @@ class Chain {
     }
     store_.allocate(arena_, context_.backend.kernels, context_.type);
     fill_random(store_, 1);
-    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), arena_, context_.backend, StatePlace::device,
-                                {update_groups()});
+    optimizer_ = make_optimizer(config.optimizer, parameter_runs(store_), arena_, context_.backend,
+                                StatePlace::device, {update_groups()});
     draw_samples(model);
     arena_.device().fill(sums_.data(), 0, sums_.bytes());
     resident_bytes_ = arena_.bytes_in_use();
@@ -75,7 +79,8 @@ class Chain {
     Tensor x = input_ ? random_rows(*input_) : Tensor();
     std::vector<BackwardMoments> backward(layers_.size());
     const DeviceMomentPtr start = moment();
-    for (std::size_t l = 0; l < layers_.size(); ++l) x = layers_[l]->forward(batch, std::move(x), &saved[l]);
+    for (std::size_t l = 0; l < layers_.size(); ++l)
+      x = layers_[l]->forward(batch, std::move(x), &saved[l]);
     const DeviceMomentPtr end = moment();
     stored_bytes_ = arena_.bytes_in_use() - resident_bytes_ - x.bytes();
     forward_peak_ = arena_.peak_bytes();
@@ -108,11 +113,13 @@ class Chain {
   /// Seconds by the clock of the device since `start`; waits for all that the device has been told.
   double seconds_since(DeviceMoment& start) const { return moment()->seconds_since(start); }
 
-  /// Bytes of one layer. The most is in use in the passes of the last one, when all others hold what they store.
+  /// Bytes of one layer. The most is in use in the passes of the last one, when all others hold
+  /// what they store.
   LayerBytes bytes() const {
     const auto stored = static_cast<double>(stored_bytes_);
     const auto beyond = [&](std::size_t peak) {
-      return std::max(0.0, static_cast<double>(peak) - static_cast<double>(resident_bytes_) - stored);
+      return std::max(0.0,
+                      static_cast<double>(peak) - static_cast<double>(resident_bytes_) - stored);
     };
     return {stored / static_cast<double>(layers_.size()), static_cast<double>(deferred_bytes_),
             beyond(arena_.peak_bytes()), beyond(forward_peak_)};
@@ -128,7 +135,8 @@ class Chain {
     DeviceMomentPtr end;
   };
 
-  /// Seconds of one layer. They are asked for when all has been called: so the host runs ahead of a GPU as in training.
+  /// Seconds of one layer. They are asked for when all has been called: so the host runs ahead of a
+  /// GPU as in training.
   LayerSeconds seconds_of(double forward, const std::vector<BackwardMoments>& backward) const {
     LayerSeconds sum = {forward, 0.0, 0.0};
     for (const BackwardMoments& moments : backward) {
@@ -143,11 +151,13 @@ class Chain {
     const std::size_t rows = samples_ * static_cast<std::size_t>(model.sample.rows);
     const std::size_t inputs = samples_ * static_cast<std::size_t>(model.sample.features);
     const std::size_t pixels = samples_ * static_cast<std::size_t>(model.sample.drawing.pixels());
-    const auto classes = static_cast<std::uint64_t>(std::max<std::int64_t>(model.sample.classes, 1));
+    const auto classes =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(model.sample.classes, 1));
     const CounterRandom random(2, "profile");
     std::int32_t* targets = targets_.host(rows);
     // Tokens of a source and tokens of a decoder are as good as each other.
-    const std::size_t num_tokens = std::max(rows, samples_ * static_cast<std::size_t>(model.sample.input_tokens()));
+    const std::size_t num_tokens =
+        std::max(rows, samples_ * static_cast<std::size_t>(model.sample.input_tokens()));
     std::uint32_t* tokens = tokens_.host(num_tokens);
     for (std::size_t i = 0; i < num_tokens; ++i) {
       tokens[i] = static_cast<std::uint32_t>(random.bits(i) % classes);
@@ -155,7 +165,8 @@ class Chain {
     }
     std::uint32_t* types = types_.host(model.sample.token_types > 0 ? rows : 0);
     for (std::size_t i = 0; model.sample.token_types > 0 && i < rows; ++i) {
-      types[i] = static_cast<std::uint32_t>(random.bits(i) % static_cast<std::uint64_t>(model.sample.token_types));
+      types[i] = static_cast<std::uint32_t>(random.bits(i) %
+                                            static_cast<std::uint64_t>(model.sample.token_types));
     }
     random.fill_normal(0, inputs, features_.host(inputs));
     random.fill_normal(0, pixels, drawings_.host(pixels));
@@ -189,7 +200,8 @@ class Chain {
 
   Tensor random_rows(const Boundary& boundary) {
     const Port port = boundary.packed();
-    Tensor x(arena_, samples_ * static_cast<std::size_t>(port.rows), static_cast<std::size_t>(port.columns));
+    Tensor x(arena_, samples_ * static_cast<std::size_t>(port.rows),
+             static_cast<std::size_t>(port.columns));
     if (random_rows_.size() != x.size()) {
       random_rows_.resize(x.size());
       CounterRandom(3, "profile").fill_normal(0, x.size(), random_rows_.data());
@@ -236,7 +248,9 @@ LayerTiming time_passes(Chain& chain, const Backend& backend) {
   std::vector<double> backward_weight;
   std::vector<double> update;
   const DeviceMomentPtr start = chain.moment();
-  for (int i = 0; i < fewest_passes || (i < most_passes && chain.seconds_since(*start) < enough_seconds); ++i) {
+  for (int i = 0;
+       i < fewest_passes || (i < most_passes && chain.seconds_since(*start) < enough_seconds);
+       ++i) {
     const LayerSeconds seconds = chain.pass();
     forward.push_back(seconds.forward);
     backward_input.push_back(seconds.backward_input);
@@ -250,8 +264,8 @@ LayerTiming time_passes(Chain& chain, const Backend& backend) {
           chain.peak_bytes()};
 }
 
-/// Seconds of B of the inputs, with less care than those of a plan that recomputes nothing: one pass, or few that are
-/// short.
+/// Seconds of B of the inputs, with less care than those of a plan that recomputes nothing: one
+/// pass, or few that are short.
 double backward_input_seconds(Chain& chain) {
   const DeviceMomentPtr start = chain.moment();
   std::vector<double> seconds;
@@ -262,15 +276,17 @@ double backward_input_seconds(Chain& chain) {
 }
 
 bool recomputes_selectively(const Layer& layer) {
-  return kept_values(layer.operators, Recompute::none) != kept_values(layer.operators, Recompute::selective);
+  return kept_values(layer.operators, Recompute::none) !=
+         kept_values(layer.operators, Recompute::selective);
 }
 
 }  // namespace
 
-LayerTiming time_layer(const Config& config, const Model& model, const Layer& layer, int tensor_parallel,
-                       std::int64_t samples, const Backend& backend) {
+LayerTiming time_layer(const Config& config, const Model& model, const Layer& layer,
+                       int tensor_parallel, std::int64_t samples, const Backend& backend) {
   const auto chain_of = [&](Recompute recompute) {
-    return std::make_unique<Chain>(config, model, layer, TimedShape{tensor_parallel, samples, recompute}, backend);
+    return std::make_unique<Chain>(config, model, layer,
+                                   TimedShape{tensor_parallel, samples, recompute}, backend);
   };
   auto chain = chain_of(Recompute::none);
   LayerTiming timing = time_passes(*chain, backend);

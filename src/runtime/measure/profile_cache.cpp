@@ -28,14 +28,16 @@ std::uint64_t program_hash() {
 }
 
 void warn_without_cache(const std::string& why) {
-  log_warning("measured layer times are not kept: {}; name a folder of yours in XDG_CACHE_HOME", why);
+  log_warning("measured layer times are not kept: {}; name a folder of yours in XDG_CACHE_HOME",
+              why);
 }
 
 /// Why the file cannot be looked for; "": it can.
 std::string why_unreachable(const std::filesystem::path& file) {
   std::error_code error;
   const bool is_there = std::filesystem::exists(file, error);
-  return !is_there && error ? fmt::format("{}: {}", file.parent_path().string(), error.message()) : "";
+  return !is_there && error ? fmt::format("{}: {}", file.parent_path().string(), error.message())
+                            : "";
 }
 
 }  // namespace
@@ -52,8 +54,8 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
                         {"devices", devices}};
   for (const Layer& layer : model.layers) key["layers"].push_back(layer.signature);
   for (const NodeGroup& group : cluster.groups) {
-    key["nodes"].push_back(
-        {group.device_kind, group.count, group.num_devices, group.cores, group.core_pool, group.hosts});
+    key["nodes"].push_back({group.device_kind, group.count, group.num_devices, group.cores,
+                            group.core_pool, group.hosts});
   }
   const std::string text = key.dump();
   const std::filesystem::path folder = user_cache_folder();
@@ -61,7 +63,8 @@ std::string profile_cache_path(const Config& config, const Model& model, const C
     warn_without_cache("neither HOME is set nor does this user have a home directory");
     return "";
   }
-  const std::filesystem::path file = folder / fmt::format("profile-{:016x}.json", XXH64(text.data(), text.size(), 0));
+  const std::filesystem::path file =
+      folder / fmt::format("profile-{:016x}.json", XXH64(text.data(), text.size(), 0));
   const std::string why_not = why_unreachable(file);
   if (!why_not.empty()) warn_without_cache(why_not);
   return why_not.empty() ? file.string() : "";

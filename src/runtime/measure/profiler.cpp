@@ -22,7 +22,8 @@ namespace {
 /// Rising sample counts stop once a pass takes this long: beyond, time is proportional.
 constexpr double long_pass_seconds = 0.4;
 
-/// Contributions of all members to the slices of the buckets under way (src/comm/ordered_all_reduce.hpp).
+/// Contributions of all members to the slices of the buckets under way
+/// (src/comm/ordered_all_reduce.hpp).
 constexpr double gradient_buffer_bytes =
     4.0 * GradientReduction::bucket_elements * GradientReduction::buckets_in_flight;
 
@@ -33,7 +34,8 @@ struct TimingTask {
   int tensor_parallel = 1;
 };
 
-std::vector<TimingTask> timing_tasks(const Model& model, const Cluster& cluster, const std::vector<int>& degrees) {
+std::vector<TimingTask> timing_tasks(const Model& model, const Cluster& cluster,
+                                     const std::vector<int>& degrees) {
   std::vector<TimingTask> tasks;
   std::set<std::string> used;
   for (const NodeGroup& group : cluster.groups) used.insert(group.device_kind);
@@ -52,7 +54,8 @@ std::vector<TimingTask> timing_tasks(const Model& model, const Cluster& cluster,
 }
 
 /// Ranks that time: of each node, or pool of nodes, as many as it has cores.
-std::map<std::string, std::vector<RankId>> timing_ranks(const Cluster& cluster, const RankMap& map) {
+std::map<std::string, std::vector<RankId>> timing_ranks(const Cluster& cluster,
+                                                        const RankMap& map) {
   std::map<std::string, std::vector<RankId>> ranks;
   std::map<std::string, int> busy;  // cores of each pool
   for (int node = 0; node < cluster.num_nodes(); ++node) {
@@ -70,27 +73,35 @@ std::map<std::string, std::vector<RankId>> timing_ranks(const Cluster& cluster, 
 }
 
 /// `memory_bytes`: of the device.
-nlohmann::json run_task(const Config& config, const Model& model, const TimingTask& task, const Backend& backend,
-                        double memory_bytes) {
+nlohmann::json run_task(const Config& config, const Model& model, const TimingTask& task,
+                        const Backend& backend, double memory_bytes) {
   nlohmann::json rows = nlohmann::json::array();
   double update = 0.0;
   double workspace = 0.0;
   double selective = 0.0;  // of the largest micro-batch
   const std::int64_t most = config.training.global_batch_size;
-  for (std::int64_t samples = 1; samples <= most; samples = samples < most ? std::min(2 * samples, most) : most + 1) {
+  for (std::int64_t samples = 1; samples <= most;
+       samples = samples < most ? std::min(2 * samples, most) : most + 1) {
     const LayerTiming timing =
         time_layer(config, model, model.layers[task.layer], task.tensor_parallel, samples, backend);
-    rows.push_back({samples, timing.seconds.forward, timing.seconds.backward_input, timing.seconds.backward_weight,
-                    timing.bytes.stored, timing.bytes.deferred, timing.bytes.workspace, timing.bytes.forward_workspace,
+    rows.push_back({samples, timing.seconds.forward, timing.seconds.backward_input,
+                    timing.seconds.backward_weight, timing.bytes.stored, timing.bytes.deferred,
+                    timing.bytes.workspace, timing.bytes.forward_workspace,
                     timing.bytes.recomputed});
     update = timing.update_seconds;
     selective = timing.selective_part;
-    workspace = timing.bytes.workspace / static_cast<double>(samples);  // that of the largest micro-batch
+    workspace = timing.bytes.workspace / static_cast<double>(samples);  // that of the largest
+                                                                        // micro-batch
     const bool next_fits = 2.0 * timing.peak_bytes <= memory_bytes;
     if (timing.seconds.total() > long_pass_seconds || !next_fits) break;
   }
-  return {{"device", task.device_kind}, {"layer", task.layer},    {"degree", task.tensor_parallel}, {"rows", rows},
-          {"update", update},           {"workspace", workspace}, {"selective", selective}};
+  return {{"device", task.device_kind},
+          {"layer", task.layer},
+          {"degree", task.tensor_parallel},
+          {"rows", rows},
+          {"update", update},
+          {"workspace", workspace},
+          {"selective", selective}};
 }
 
 void add_results(Profile& profile, const Model& model, const nlohmann::json& results) {
@@ -104,7 +115,8 @@ void add_results(Profile& profile, const Model& model, const nlohmann::json& res
       if (model.layers[l].signature != signature) continue;
       for (const auto& row : result.at("rows")) {
         const LayerBytes bytes = {row.at(4), row.at(5), row.at(6), row.at(7), row.at(8)};
-        profile.layers[l].rows.push_back({device, degree, row.at(0), {row.at(1), row.at(2), row.at(3)}, true, bytes});
+        profile.layers[l].rows.push_back(
+            {device, degree, row.at(0), {row.at(1), row.at(2), row.at(3)}, true, bytes});
       }
       profile.layers[l].update_seconds[{device, degree}] = result.at("update");
       double& part = profile.layers[l].selective_part;
@@ -119,11 +131,11 @@ void check_product(const Config& config, const Cluster& cluster) {
   if (!p.data || !p.pipeline || !p.tensor) return;
   const std::int64_t product = *p.data * *p.pipeline * *p.tensor;
   if (product >= cluster.num_devices()) return;
-  throw_bad_input(
-      {config.where("parallelism.data"),
-       fmt::format("data x pipeline x tensor = {} leaves out some of {} ranks", product, cluster.num_devices()),
-       "every rank drives a device of the grid",
-       fmt::format("start {} ranks, or set one of them to \"auto\"", product)});
+  throw_bad_input({config.where("parallelism.data"),
+                   fmt::format("data x pipeline x tensor = {} leaves out some of {} ranks", product,
+                               cluster.num_devices()),
+                   "every rank drives a device of the grid",
+                   fmt::format("start {} ranks, or set one of them to \"auto\"", product)});
 }
 
 /// More ranks than anybody starts: three degrees whose product is beyond are no forgotten mpirun.
@@ -135,8 +147,9 @@ void check_started_ranks(const Config& config, const Cluster& cluster) {
   std::vector<std::string> degrees;
   std::int64_t ranks = 1;
   std::string place;
-  for (const auto& [key, degree] :
-       {std::pair<const char*, AutoInt>{"data", p.data}, {"pipeline", p.pipeline}, {"tensor", p.tensor}}) {
+  for (const auto& [key, degree] : {std::pair<const char*, AutoInt>{"data", p.data},
+                                    {"pipeline", p.pipeline},
+                                    {"tensor", p.tensor}}) {
     if (!degree) continue;
     if (place.empty()) place = config.where(fmt::format("parallelism.{}", key));
     degrees.push_back(fmt::format("{} = {}", key, *degree));
@@ -144,12 +157,13 @@ void check_started_ranks(const Config& config, const Cluster& cluster) {
     if (ranks > most_ranks) return;  // a typing error, which is told as one
   }
   if (ranks <= cluster.num_devices()) return;
-  const std::string reason =
-      launched_rank() ? fmt::format("{} {} started", cluster.num_devices(), cluster.num_devices() == 1 ? "was" : "were")
-                      : "this is one process: no mpirun or srun started it";
+  const std::string reason = launched_rank()
+                                 ? fmt::format("{} {} started", cluster.num_devices(),
+                                               cluster.num_devices() == 1 ? "was" : "were")
+                                 : "this is one process: no mpirun or srun started it";
   throw_bad_input({place, fmt::format("{} need {} ranks", join(degrees), ranks), reason,
-                   fmt::format("type mpirun -np {} pptrain train {}, or set a degree to \"auto\"", ranks,
-                               shell_word(config.source))});
+                   fmt::format("type mpirun -np {} pptrain train {}, or set a degree to \"auto\"",
+                               ranks, shell_word(config.source))});
 }
 
 }  // namespace
@@ -195,7 +209,8 @@ std::vector<int> profiled_degrees(const Config& config, const Model& model, cons
     }
   }
   for (const Annotation& annotation : config.model.annotate) {
-    if (annotation.primitive == Primitive::split) degrees.insert(static_cast<int>(annotation.devices));
+    if (annotation.primitive == Primitive::split)
+      degrees.insert(static_cast<int>(annotation.devices));
   }
   std::erase_if(degrees, [&](int n) { return n < 1 || n > model.most_members(); });
   return {degrees.begin(), degrees.end()};
@@ -215,7 +230,8 @@ void check_parallelism(const Config& config, const Model& model, const Cluster& 
   check_search(config.planner.name, instance, restrictions_of(config), config.source);
 }
 
-Profile parse_profile_together(MPI_Comm world, Waiter& waiter, const std::string& text, const std::string& source) {
+Profile parse_profile_together(MPI_Comm world, Waiter& waiter, const std::string& text,
+                               const std::string& source) {
   Profile profile;
   collectively(world, waiter, [&] { profile = parse_profile(text, source); });
   return profile;
@@ -235,9 +251,10 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const MeasuredModel& mea
     if (of_kind[dealt[task.device_kind]++ % of_kind.size()].value == rank) own.push_back(&task);
   }
   // The host pages; a GPU has what it has.
-  const double memory_bytes = measured.backend.device.is_host()
-                                  ? std::numeric_limits<double>::infinity()
-                                  : measured.cluster.kind_of(measured.map.device_of(RankId(rank))).memory;
+  const double memory_bytes =
+      measured.backend.device.is_host()
+          ? std::numeric_limits<double>::infinity()
+          : measured.cluster.kind_of(measured.map.device_of(RankId(rank))).memory;
   collectively(world, waiter, [&] {
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (rank == 0) progress(static_cast<int>(i), static_cast<int>(own.size()));
@@ -247,16 +264,19 @@ Profile measure_profile(MPI_Comm world, Waiter& waiter, const MeasuredModel& mea
   });
   Profile profile = layer_sizes(measured.config, model);
   profile.workspace_bytes = gradient_buffer_bytes;
-  // The results of thousands of layers take long to add up and to write; rank 0 gives signs of life meanwhile.
+  // The results of thousands of layers take long to add up and to write; rank 0 gives signs of life
+  // meanwhile.
   const std::vector<std::string> of_ranks = gather(world, mine.dump(), waiter);
   std::string text;
   collectively(world, waiter, [&] {
-    for (const std::string& results : of_ranks) add_results(profile, model, nlohmann::json::parse(results));
+    for (const std::string& results : of_ranks)
+      add_results(profile, model, nlohmann::json::parse(results));
     // Two micro-batches that are being received and two that are being sent.
     profile.workspace_bytes_per_sample += 4.0 * model.layers.front().output_bytes;
     if (rank == 0) text = write_profile(profile);
   });
-  return parse_profile_together(world, waiter, broadcast(world, text, waiter), "the measured profile");
+  return parse_profile_together(world, waiter, broadcast(world, text, waiter),
+                                "the measured profile");
 }
 
 }  // namespace pptrain

@@ -43,23 +43,27 @@ std::string sharers_text(const std::vector<RankHost>& ranks, std::size_t own) {
   return sharers.empty() ? "-" : ranges(sharers);
 }
 
-std::vector<std::string> row_of(const std::vector<RankHost>& ranks, std::size_t r, const GpuNeighbours& neighbours) {
+std::vector<std::string> row_of(const std::vector<RankHost>& ranks, std::size_t r,
+                                const GpuNeighbours& neighbours) {
   const RankHost& rank = ranks[r];
   std::vector<std::string> row = {fmt::format("{}", r), rank.host.name};
   if (!rank.gpu) {
     row.insert(row.end(), {"none: the host", "-", "-", "-", "-", "-"});
     return row;
   }
-  row.insert(row.end(), {rank.gpu->info.name, rank.gpu->info.bus_id, memory_text(rank.gpu->info), numa_text(*rank.gpu),
-                         links_text(neighbours[r]), sharers_text(ranks, r)});
+  row.insert(row.end(), {rank.gpu->info.name, rank.gpu->info.bus_id, memory_text(rank.gpu->info),
+                         numa_text(*rank.gpu), links_text(neighbours[r]), sharers_text(ranks, r)});
   return row;
 }
 
 }  // namespace
 
 std::string describe_gpus(const std::vector<RankHost>& ranks, const GpuNeighbours& neighbours) {
-  if (std::none_of(ranks.begin(), ranks.end(), [](const RankHost& rank) { return rank.gpu.has_value(); })) return "";
-  Rows rows = {{"rank", "host", "GPU", "bus", "free memory", "NUMA node", "links to ranks", "shared with"}};
+  if (std::none_of(ranks.begin(), ranks.end(),
+                   [](const RankHost& rank) { return rank.gpu.has_value(); }))
+    return "";
+  Rows rows = {
+      {"rank", "host", "GPU", "bus", "free memory", "NUMA node", "links to ranks", "shared with"}};
   for (std::size_t r = 0; r < ranks.size(); ++r) rows.push_back(row_of(ranks, r, neighbours));
   return "GPUs\n" + align(rows);
 }

@@ -7,7 +7,8 @@
 
 namespace pptrain {
 
-/// What every rank of a job has before the job has a profile and a plan. What is referred to outlives it.
+/// What every rank of a job has before the job has a profile and a plan. What is referred to
+/// outlives it.
 struct JobSetup {
   MPI_Comm world;
   Waiter& waiter;

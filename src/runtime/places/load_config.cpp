@@ -14,7 +14,8 @@ namespace pptrain {
 namespace {
 
 Emulate file_emulates(const std::string& cluster_file) {
-  return ClusterConfig::is_discovered(cluster_file) ? Emulate::no : read_cluster(cluster_file).emulate;
+  return ClusterConfig::is_discovered(cluster_file) ? Emulate::no
+                                                    : read_cluster(cluster_file).emulate;
 }
 
 }  // namespace
@@ -22,9 +23,12 @@ Emulate file_emulates(const std::string& cluster_file) {
 double timeout_of(const JobOptions& options) {
   std::error_code ignored;
   const std::filesystem::path path = options.config_path;
-  if (path.extension() != ".toml" || !std::filesystem::is_regular_file(path, ignored)) return JobConfig().timeout;
+  if (path.extension() != ".toml" || !std::filesystem::is_regular_file(path, ignored))
+    return JobConfig().timeout;
   double seconds = JobConfig().timeout;
-  error_of([&] { seconds = read_config(path, options.overrides).job.timeout; });  // rank 0 tells what is wrong with it
+  error_of([&] { seconds = read_config(path, options.overrides).job.timeout; });  // rank 0 tells
+                                                                                  // what is wrong
+                                                                                  // with it
   return seconds;
 }
 

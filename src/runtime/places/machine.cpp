@@ -27,11 +27,12 @@ namespace {
 
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
   if (cluster.num_devices() != size_of(world)) {
-    throw_bad_input(
-        {path, fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
-         "every rank drives one device",
-         fmt::format("start {} ranks; or plan without them, by times that are computed: pptrain plan --analytic",
-                     cluster.num_devices())});
+    throw_bad_input({path,
+                     fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
+                     "every rank drives one device",
+                     fmt::format("start {} ranks; or plan without them, by times that are "
+                                 "computed: pptrain plan --analytic",
+                                 cluster.num_devices())});
   }
   Machine machine;
   machine.cluster = std::move(cluster);
@@ -39,12 +40,14 @@ Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster clust
   return machine;
 }
 
-/// By name where the file has names. Every rank comes to the same; rank 0 tells what was taken for granted.
-RankMap map_of_hosts(MPI_Comm world, Waiter& waiter, const Cluster& cluster, const std::vector<RankHost>& ranks,
-                     const std::string& file) {
+/// By name where the file has names. Every rank comes to the same; rank 0 tells what was taken for
+/// granted.
+RankMap map_of_hosts(MPI_Comm world, Waiter& waiter, const Cluster& cluster,
+                     const std::vector<RankHost>& ranks, const std::string& file) {
   RanksOfDevices match;
   collectively(world, waiter, [&] { match = match_hosts(cluster, ranks, file); });
-  if (rank_in(world) == 0 && !match.taken.empty()) log_warning("{}", describe_taken(match.taken, file));
+  if (rank_in(world) == 0 && !match.taken.empty())
+    log_warning("{}", describe_taken(match.taken, file));
   return RankMap(match.rank_of_device);
 }
 
@@ -52,7 +55,8 @@ RankMap map_of_hosts(MPI_Comm world, Waiter& waiter, const Cluster& cluster, con
 std::vector<std::string> host_names(const std::vector<RankHost>& ranks) {
   std::vector<std::string> names;
   for (const RankHost& rank : ranks) {
-    if (std::find(names.begin(), names.end(), rank.host.name) == names.end()) names.push_back(rank.host.name);
+    if (std::find(names.begin(), names.end(), rank.host.name) == names.end())
+      names.push_back(rank.host.name);
   }
   return names;
 }
@@ -72,19 +76,21 @@ std::vector<int> nodes_of_ranks(const Machine& machine) {
   return nodes;
 }
 
-RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config) {
+RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options,
+                       const Config& config) {
   const bool emulates = emulation_of(world, waiter, cluster_file(options, config)) != Emulate::no;
   RankDevice device = emulates ? RankDevice() : RankDevice(world, waiter, config);
   collectively(world, waiter, [&] { check_optimizer(config, device); });
   return device;
 }
 
-Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, const RankDevice& device) {
+Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path,
+                     const RankDevice& device) {
   tell_if_interrupted("while measuring the machine: nothing was saved");
   Machine machine;
   if (ClusterConfig::is_discovered(path)) {
-    Discovery discovery =
-        discover_cluster(world, waiter, device.probed(), Nvml::usual_name, [] { return kept_peak_rates(); });
+    Discovery discovery = discover_cluster(world, waiter, device.probed(), Nvml::usual_name,
+                                           [] { return kept_peak_rates(); });
     machine.cluster = std::move(discovery.cluster);
     machine.map = RankMap(discovery.rank_of_device);
     machine.gpus = describe_gpus(discovery.ranks, discovery.neighbours);
@@ -92,11 +98,13 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, co
   } else {
     std::string text;
     collectively(world, waiter, [&] {
-      if (rank_in(world) == 0) text = write_cluster(emulated_or_given(world, path, read_cluster(path)).cluster);
+      if (rank_in(world) == 0)
+        text = write_cluster(emulated_or_given(world, path, read_cluster(path)).cluster);
     });
     machine = emulated_or_given(world, path, parse_cluster(broadcast(world, text, waiter), path));
     const std::vector<RankHost> ranks = find_rank_hosts(world, waiter, device.probed());
-    if (machine.cluster.emulate == Emulate::no) machine.map = map_of_hosts(world, waiter, machine.cluster, ranks, path);
+    if (machine.cluster.emulate == Emulate::no)
+      machine.map = map_of_hosts(world, waiter, machine.cluster, ranks, path);
     machine.gpus = describe_gpus(ranks, find_gpu_neighbours(world, waiter, ranks));
     machine.hosts = host_names(ranks);
   }
@@ -104,8 +112,8 @@ Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& path, co
   return machine;
 }
 
-Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config,
-                     const RankDevice& device) {
+Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options,
+                     const Config& config, const RankDevice& device) {
   Machine machine = find_machine(world, waiter, cluster_file(options, config), device);
   set_reserves(machine.cluster, config, options.profile_path);
   return machine;

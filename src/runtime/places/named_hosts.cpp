@@ -15,14 +15,16 @@ namespace pptrain {
 namespace {
 
 std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); });
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) {
+    return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  });
   return text;
 }
 
 /// An address has no domain.
 bool is_address(const std::string& name) {
-  return name.find(':') != std::string::npos || name.find_first_not_of("0123456789.") == std::string::npos;
+  return name.find(':') != std::string::npos ||
+         name.find_first_not_of("0123456789.") == std::string::npos;
 }
 
 /// Devices of nodes and ranks that belong together.
@@ -47,11 +49,13 @@ std::string join_ranks(const std::vector<int>& ranks) {
   return fmt::format("{} {}", ranks.size() == 1 ? "rank" : "ranks", ranges(ranks));
 }
 
-[[noreturn]] void refuse_host(const std::string& file, const std::string& host, const std::vector<int>& ranks) {
-  throw_bad_input(
-      {file,
-       fmt::format("{} run{} on {}, which is no host of it", join_ranks(ranks), ranks.size() == 1 ? "s" : "", host),
-       "its nodes have host names", "start the ranks on its hosts, or correct or leave out hosts = [...]"});
+[[noreturn]] void refuse_host(const std::string& file, const std::string& host,
+                              const std::vector<int>& ranks) {
+  throw_bad_input({file,
+                   fmt::format("{} run{} on {}, which is no host of it", join_ranks(ranks),
+                               ranks.size() == 1 ? "s" : "", host),
+                   "its nodes have host names",
+                   "start the ranks on its hosts, or correct or leave out hosts = [...]"});
 }
 
 void check_counts(const std::string& file, const Match& match) {
@@ -59,11 +63,13 @@ void check_counts(const std::string& file, const Match& match) {
   const bool none = match.ranks.empty();
   throw_bad_input(
       {file,
-       fmt::format("{} device{} of {} for {}", match.devices.size(), match.devices.size() == 1 ? "" : "s", match.host,
+       fmt::format("{} device{} of {} for {}", match.devices.size(),
+                   match.devices.size() == 1 ? "" : "s", match.host,
                    none ? "no rank" : join_ranks(match.ranks)),
        "every rank drives a device of the host that it runs on",
-       fmt::format("start {} there",
-                   match.devices.size() == 1 ? "one rank" : fmt::format("{} ranks", match.devices.size()))});
+       fmt::format("start {} there", match.devices.size() == 1
+                                         ? "one rank"
+                                         : fmt::format("{} ranks", match.devices.size()))});
 }
 
 /// One match for each host that the file names, and the last one of all nodes without a name.
@@ -74,7 +80,8 @@ std::vector<Match> nodes_by_host(const Cluster& cluster) {
     const std::string name = name_of_node(cluster, node);
     auto found = std::find_if(matches.begin(), matches.end(),
                               [&](const Match& match) { return is_same_host(match.host, name); });
-    if (!name.empty() && found == matches.end()) found = matches.insert(found, Match{name, {}, {}, {}});
+    if (!name.empty() && found == matches.end())
+      found = matches.insert(found, Match{name, {}, {}, {}});
     Match& match = name.empty() ? unnamed : *found;
     match.nodes.push_back(node);
     for (const DeviceId device : cluster.devices_of_node(node)) match.devices.push_back(device);
@@ -94,12 +101,14 @@ std::vector<int> ranks_in_order(const std::vector<RankHost>& ranks) {
   return order;
 }
 
-void deal_ranks(const std::vector<RankHost>& ranks, const std::string& file, std::vector<Match>& matches) {
+void deal_ranks(const std::vector<RankHost>& ranks, const std::string& file,
+                std::vector<Match>& matches) {
   Match& unnamed = matches.back();
   for (const int rank : ranks_in_order(ranks)) {
     const std::string& host = ranks[static_cast<std::size_t>(rank)].host.name;
-    const auto found = std::find_if(matches.begin(), matches.end() - 1,
-                                    [&](const Match& match) { return is_same_host(match.host, host); });
+    const auto found = std::find_if(matches.begin(), matches.end() - 1, [&](const Match& match) {
+      return is_same_host(match.host, host);
+    });
     (found == matches.end() - 1 ? unnamed : *found).ranks.push_back(rank);
   }
   if (unnamed.devices.empty() && !unnamed.ranks.empty()) {
@@ -110,13 +119,15 @@ void deal_ranks(const std::vector<RankHost>& ranks, const std::string& file, std
     }
     refuse_host(file, host, there);
   }
-  for (auto match = matches.begin(); match != matches.end() - 1; ++match) check_counts(file, *match);
+  for (auto match = matches.begin(); match != matches.end() - 1; ++match)
+    check_counts(file, *match);
   // As many ranks as devices are left, in the order of the ranks, as if no node had a name.
   std::sort(unnamed.ranks.begin(), unnamed.ranks.end());
 }
 
 /// For each node without a name the hosts of the ranks that drive its devices.
-std::vector<std::string> taken(const Cluster& cluster, const std::vector<RankHost>& ranks, const Match& unnamed) {
+std::vector<std::string> taken(const Cluster& cluster, const std::vector<RankHost>& ranks,
+                               const Match& unnamed) {
   std::vector<std::string> texts;
   std::size_t next = 0;
   std::vector<std::string> all_hosts;
@@ -126,7 +137,8 @@ std::vector<std::string> taken(const Cluster& cluster, const std::vector<RankHos
       const std::string& host = ranks[static_cast<std::size_t>(unnamed.ranks[next++])].host.name;
       if (hosts.empty() || hosts.back() != host) hosts.push_back(host);
     }
-    texts.push_back(fmt::format("node {} ({}) for {}", node, cluster.group_of_node(node).kind, join(hosts, " and ")));
+    texts.push_back(fmt::format("node {} ({}) for {}", node, cluster.group_of_node(node).kind,
+                                join(hosts, " and ")));
     all_hosts.insert(all_hosts.end(), hosts.begin(), hosts.end());
   }
   if (texts.size() == 1 && all_hosts.size() == 1) texts.clear();
@@ -140,11 +152,14 @@ bool is_same_host(const std::string& a, const std::string& b) {
   const std::string other = lower_case(b);
   if (one == other) return true;
   if (is_address(one) || is_address(other)) return false;
-  const auto without_domain = [](const std::string& name) { return name.substr(0, name.find('.')); };
+  const auto without_domain = [](const std::string& name) {
+    return name.substr(0, name.find('.'));
+  };
   return one == without_domain(other) || other == without_domain(one);
 }
 
-RanksOfDevices match_hosts(const Cluster& cluster, const std::vector<RankHost>& ranks, const std::string& file) {
+RanksOfDevices match_hosts(const Cluster& cluster, const std::vector<RankHost>& ranks,
+                           const std::string& file) {
   std::vector<Match> matches = nodes_by_host(cluster);
   deal_ranks(ranks, file, matches);
   RanksOfDevices result;
@@ -163,7 +178,8 @@ std::string describe_taken(const std::vector<std::string>& taken, const std::str
   const auto count = static_cast<std::ptrdiff_t>(taken.size());
   const std::vector<std::string> first(taken.begin(), taken.begin() + std::min(most, count));
   const std::string more = count > most ? fmt::format(" and {} more", count - most) : "";
-  return format_complaint({file, fmt::format("taking {}{}", join(first), more), "these nodes have no host names",
+  return format_complaint({file, fmt::format("taking {}{}", join(first), more),
+                           "these nodes have no host names",
                            "write hosts = [...] in [[node]] where that is not so"});
 }
 

@@ -22,10 +22,11 @@ void check_optimizer(const Config& config, const RankDevice& device) {
     other.kind = *optimizer_names().find(name);
     if (!needs_host(other)) others.push_back(name);
   }
-  throw_bad_input({config.where("optimizer.name"),
-                   fmt::format("name = \"{}\" where ranks compute with GPUs", config.optimizer.name()),
-                   "its steps are computed on the host alone",
-                   "use [job] device = \"host\", or one of " + join(others)});
+  throw_bad_input(
+      {config.where("optimizer.name"),
+       fmt::format("name = \"{}\" where ranks compute with GPUs", config.optimizer.name()),
+       "its steps are computed on the host alone",
+       "use [job] device = \"host\", or one of " + join(others)});
 }
 
 }  // namespace pptrain

@@ -5,8 +5,8 @@
 
 namespace pptrain {
 
-/// Refuses (`Error`, exit code 2) an optimizer that computes on the host alone where a rank has a GPU: one whose step
-/// needs whole parameters (`is_whole_update`). All ranks decide alike.
+/// Refuses (`Error`, exit code 2) an optimizer that computes on the host alone where a rank has a
+/// GPU: one whose step needs whole parameters (`is_whole_update`). All ranks decide alike.
 void check_optimizer(const Config& config, const RankDevice& device);
 
 }  // namespace pptrain

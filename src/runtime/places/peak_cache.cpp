@@ -17,7 +17,8 @@ namespace {
 constexpr const char* schema = "pptrain.peak_rates/2";
 constexpr const char* earlier_schema = "pptrain.peak_rates/1";  // without memory
 
-/// Nothing where the file is not there, is of an earlier version, or cannot be used, which a warning says.
+/// Nothing where the file is not there, is of an earlier version, or cannot be used, which a
+/// warning says.
 std::optional<PeakRates> read_rates(const std::string& path, const std::string& key) {
   std::ifstream file(path);
   if (!file) return std::nullopt;
@@ -41,7 +42,8 @@ std::optional<PeakRates> read_rates(const std::string& path, const std::string& 
 
 }  // namespace
 
-PeakRates kept_peak_rates(const std::string& path, const std::string& key, const FindPeakRates& measure) {
+PeakRates kept_peak_rates(const std::string& path, const std::string& key,
+                          const FindPeakRates& measure) {
   if (path.empty()) return measure();
   if (std::optional<PeakRates> kept = read_rates(path, key)) return *kept;
   const PeakRates rates = measure();

@@ -6,11 +6,14 @@
 
 namespace pptrain {
 
-/// The peak rates of this rank's processor, measured once and kept in the user's cache by processor and libraries, so
-/// that the utilisation of all jobs is counted from the same ones. A damaged file is a warning, and measured anew.
+/// The peak rates of this rank's processor, measured once and kept in the user's cache by processor
+/// and libraries, so that the utilisation of all jobs is counted from the same ones. A damaged file
+/// is a warning, and measured anew.
 PeakRates kept_peak_rates();
 
-/// The same with the file `path` ("": nothing is kept), for the processor and libraries of `key`, by this measurement.
-PeakRates kept_peak_rates(const std::string& path, const std::string& key, const FindPeakRates& measure);
+/// The same with the file `path` ("": nothing is kept), for the processor and libraries of `key`,
+/// by this measurement.
+PeakRates kept_peak_rates(const std::string& path, const std::string& key,
+                          const FindPeakRates& measure);
 
 }  // namespace pptrain

@@ -25,7 +25,8 @@ void log_unused_gpus(MPI_Comm world, Waiter& waiter, const std::string& why) {
   for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
     if (of_ranks[rank].empty()) continue;
     return log_warning(
-        "rank {} computes with its host, though that has NVIDIA's driver: {} (device = \"host\" says so "
+        "rank {} computes with its host, though that has NVIDIA's driver: {} (device = \"host\" "
+        "says so "
         "without this warning)",
         rank, of_ranks[rank]);
   }
@@ -45,8 +46,8 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
       gpu_ = make_gpu_backend(ordinal);
       if (config.job.cuda_graphs) gpu_->use_graphs();
     } else if (config.job.device == DeviceChoice::gpu) {
-      throw_bad_input({config.where("job.device"), fmt::format("rank {} has no GPU", rank), why_no_gpu(),
-                       "use device = \"auto\" or \"host\""});
+      throw_bad_input({config.where("job.device"), fmt::format("rank {} has no GPU", rank),
+                       why_no_gpu(), "use device = \"auto\" or \"host\""});
     }
   });
   const std::string own = gpu_ == nullptr ? "" : gpu_->backend().device.name();
@@ -66,15 +67,17 @@ RankDevice::RankDevice(MPI_Comm world, Waiter& waiter, const Config& config) {
   });
   if (!config.job.cuda_graphs) return;
   if (!names_.empty()) names_ += ", CUDA graphs";
-  if (rank == 0 && gpu_ == nullptr) log_info("cuda_graphs = true changes nothing: rank 0 computes with the host");
+  if (rank == 0 && gpu_ == nullptr)
+    log_info("cuda_graphs = true changes nothing: rank 0 computes with the host");
 }
 
 void RankDevice::log_graphs() const {
   const GraphCounts counts = gpu_ == nullptr ? GraphCounts() : gpu_->graph_counts();
   if (counts.calls == 0) return;
-  log_info("{} launches of {} CUDA graphs made {:.1f} % of the {} calls to {}", counts.launches, counts.graphs,
-           100.0 * static_cast<double>(counts.calls_in_graphs) / static_cast<double>(counts.calls), counts.calls,
-           gpu_->backend().device.name());
+  log_info("{} launches of {} CUDA graphs made {:.1f} % of the {} calls to {}", counts.launches,
+           counts.graphs,
+           100.0 * static_cast<double>(counts.calls_in_graphs) / static_cast<double>(counts.calls),
+           counts.calls, gpu_->backend().device.name());
 }
 
 }  // namespace pptrain

@@ -30,10 +30,11 @@ bool same_stage(const RankPlace& a, const RankPlace& b) {
 std::vector<Stretch> stretches(const std::vector<RankPlace>& places, const Cluster& cluster) {
   std::vector<Stretch> result;
   for (std::size_t r = 0; r < places.size(); ++r) {
-    const bool goes_on = r > 0 && places[r].host == places[r - 1].host && places[r].socket == places[r - 1].socket &&
-                         places[r].device.value == places[r - 1].device.value + 1 &&
-                         cluster.kind_index_of(places[r].device) == cluster.kind_index_of(places[r - 1].device) &&
-                         same_stage(places[r - 1], places[r]);
+    const bool goes_on =
+        r > 0 && places[r].host == places[r - 1].host && places[r].socket == places[r - 1].socket &&
+        places[r].device.value == places[r - 1].device.value + 1 &&
+        cluster.kind_index_of(places[r].device) == cluster.kind_index_of(places[r - 1].device) &&
+        same_stage(places[r - 1], places[r]);
     if (!goes_on) result.push_back({r, r});
     result.back().end = r + 1;
   }
@@ -42,21 +43,25 @@ std::vector<Stretch> stretches(const std::vector<RankPlace>& places, const Clust
 
 /// The different numbers of a stretch, "0-3".
 template <class Number>
-std::string numbers_of(const std::vector<RankPlace>& places, const Stretch& stretch, const Number& number) {
+std::string numbers_of(const std::vector<RankPlace>& places, const Stretch& stretch,
+                       const Number& number) {
   std::set<int> numbers;
   for (std::size_t r = stretch.begin; r < stretch.end; ++r) numbers.insert(number(places[r]));
   return ranges({numbers.begin(), numbers.end()});
 }
 
 bool knows_sockets(const std::vector<RankPlace>& places) {
-  return std::any_of(places.begin(), places.end(), [](const RankPlace& place) { return place.socket.has_value(); });
+  return std::any_of(places.begin(), places.end(),
+                     [](const RankPlace& place) { return place.socket.has_value(); });
 }
 
-std::vector<std::string> row_of(const std::vector<RankPlace>& places, const Stretch& stretch, const Cluster& cluster) {
+std::vector<std::string> row_of(const std::vector<RankPlace>& places, const Stretch& stretch,
+                                const Cluster& cluster) {
   const RankPlace& first = places[stretch.begin];
   std::vector<int> ranks;
   for (std::size_t r = stretch.begin; r < stretch.end; ++r) ranks.push_back(static_cast<int>(r));
-  const std::string devices = numbers_of(places, stretch, [](const RankPlace& place) { return place.device.value; });
+  const std::string devices =
+      numbers_of(places, stretch, [](const RankPlace& place) { return place.device.value; });
   std::vector<std::string> row = {ranges(ranks), first.host};
   if (knows_sockets(places)) row.push_back(first.socket ? fmt::format("{}", *first.socket) : "any");
   row.push_back(fmt::format("{} ({})", devices, cluster.kind_of(first.device).name));
@@ -65,14 +70,17 @@ std::vector<std::string> row_of(const std::vector<RankPlace>& places, const Stre
     return row;
   }
   row.push_back(fmt::format("{}", first.role->stage.value));
-  row.push_back(numbers_of(places, stretch, [](const RankPlace& place) { return place.role->replica; }));
-  row.push_back(numbers_of(places, stretch, [](const RankPlace& place) { return place.role->shard; }));
+  row.push_back(
+      numbers_of(places, stretch, [](const RankPlace& place) { return place.role->replica; }));
+  row.push_back(
+      numbers_of(places, stretch, [](const RankPlace& place) { return place.role->shard; }));
   return row;
 }
 
 }  // namespace
 
-std::vector<RankPlace> rank_places(MPI_Comm world, Waiter& waiter, const RankMap& map, const Plan& plan) {
+std::vector<RankPlace> rank_places(MPI_Comm world, Waiter& waiter, const RankMap& map,
+                                   const Plan& plan) {
   std::vector<RankPlace> places;
   for (const std::string& report : gather(world, to_json(report_host()), waiter)) {
     const HostReport host = host_report_from_json(report);
@@ -85,7 +93,8 @@ std::vector<RankPlace> rank_places(MPI_Comm world, Waiter& waiter, const RankMap
 std::string describe_places(const std::vector<RankPlace>& places, const Cluster& cluster) {
   Rows rows = {{"rank", "host", "device", "stage", "replica", "shard"}};
   if (knows_sockets(places)) rows.front().insert(rows.front().begin() + 2, "socket");
-  for (const Stretch& stretch : stretches(places, cluster)) rows.push_back(row_of(places, stretch, cluster));
+  for (const Stretch& stretch : stretches(places, cluster))
+    rows.push_back(row_of(places, stretch, cluster));
   return "ranks\n" + align(rows);
 }
 

@@ -13,13 +13,15 @@ namespace pptrain {
 class RankMap {
  public:
   /// rank_of_device[d] drives device d.
-  explicit RankMap(std::vector<RankId> rank_of_device) : rank_of_device_(std::move(rank_of_device)) {}
+  explicit RankMap(std::vector<RankId> rank_of_device)
+      : rank_of_device_(std::move(rank_of_device)) {}
   /// Device d on rank d, for n devices.
   static RankMap identity(int n);
 
   /// Rank that drives a device of the cluster; the number of the device is not checked.
   RankId rank_of(DeviceId device) const { return rank_of_device_[device.index()]; }
-  /// Device that a rank drives, found by a search through all of them. A rank that drives none aborts the program.
+  /// Device that a rank drives, found by a search through all of them. A rank that drives none
+  /// aborts the program.
   DeviceId device_of(RankId rank) const;
   /// Number of devices in the map, also of those that a plan leaves out.
   int size() const { return static_cast<int>(rank_of_device_.size()); }
@@ -38,12 +40,13 @@ struct Role {
 /// Nothing for a device that the plan leaves out.
 std::optional<Role> role_of(const Plan& plan, DeviceId device);
 
-/// The place of a device in a part of its stage: layers that are divided alike (StageParts). A stage without blocks is
-/// one part.
+/// The place of a device in a part of its stage: layers that are divided alike (StageParts). A
+/// stage without blocks is one part.
 struct PartRole {
   StageId stage;
   int index = 0;  ///< of the part in the stage
-  Stage mesh;     ///< the division: replicas, tensor_parallel, devices, samples, shards and the stage's choices
+  Stage mesh;     ///< the division: replicas, tensor_parallel, devices, samples, shards and the
+                  ///< stage's choices
   int replica = 0;
   int shard = 0;
   std::vector<ChunkId> chunks;

@@ -44,7 +44,8 @@ void add_folder(const std::string& folder, std::set<std::string>& files) {
     files.insert((fs::path(folder) / name).string());
   }
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
     if (entry->path().extension() == ".safetensors") files.insert(entry->path().string());
   }
 }
@@ -53,8 +54,8 @@ void add_folder(const std::string& folder, std::set<std::string>& files) {
 std::string identity_of(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return "absent";
-  return fmt::format("{} {} {} {}.{}", status.st_dev, status.st_ino, status.st_size, status.st_mtim.tv_sec,
-                     status.st_mtim.tv_nsec);
+  return fmt::format("{} {} {} {}.{}", status.st_dev, status.st_ino, status.st_size,
+                     status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
 }
 
 /// A rank's copies.
@@ -74,8 +75,8 @@ std::vector<std::vector<std::string>> gather_texts(MPI_Comm world, Waiter& waite
   return all;
 }
 
-/// For each rank the numbers of the files that it looks at: the first rank that has a copy. A file that is one and the
-/// same for all needs no look.
+/// For each rank the numbers of the files that it looks at: the first rank that has a copy. A file
+/// that is one and the same for all needs no look.
 std::vector<std::vector<int>> deal_files(const std::vector<Copies>& ranks) {
   std::vector<std::vector<int>> dealt(ranks.size());
   for (std::size_t file = 0; file < ranks.front().identities.size(); ++file) {
@@ -89,7 +90,8 @@ std::vector<std::vector<int>> deal_files(const std::vector<Copies>& ranks) {
   return dealt;
 }
 
-[[noreturn]] void refuse_copies(const std::string& path, const std::vector<Copies>& ranks, std::size_t file) {
+[[noreturn]] void refuse_copies(const std::string& path, const std::vector<Copies>& ranks,
+                                std::size_t file) {
   std::map<std::string, std::vector<int>> by_digest;
   std::vector<std::string> order;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -101,11 +103,12 @@ std::vector<std::vector<int>> deal_files(const std::vector<Copies>& ranks) {
   for (const std::string& digest : order) {
     const std::vector<int>& some = by_digest[digest];
     copies += fmt::format("{}on {} ({} {}) {}", copies.empty() ? "" : ", ",
-                          ranks[static_cast<std::size_t>(some.front())].host, some.size() > 1 ? "ranks" : "rank",
-                          ranges(some), digest);
+                          ranks[static_cast<std::size_t>(some.front())].host,
+                          some.size() > 1 ? "ranks" : "rank", ranges(some), digest);
   }
-  throw_bad_input({path, "the hosts of the job have different copies", copies,
-                   "copy the file of one host to all others, or put it on a file system that they share"});
+  throw_bad_input(
+      {path, "the hosts of the job have different copies", copies,
+       "copy the file of one host to all others, or put it on a file system that they share"});
 }
 
 /// Every rank's digest is known; those with an equal copy have that of the first one.
@@ -152,7 +155,8 @@ std::string file_digest(const std::string& path) {
   std::vector<char> block;
   std::uint64_t sum = 0;
   for (std::int64_t b = 0; b < blocks; ++b) {
-    const std::int64_t begin = whole ? b * block_bytes : (size - block_bytes) * b / (num_blocks - 1);
+    const std::int64_t begin =
+        whole ? b * block_bytes : (size - block_bytes) * b / (num_blocks - 1);
     block.resize(static_cast<std::size_t>(std::min(block_bytes, size - begin)));
     file.read(begin, block.data(), block.size(), "its bytes");
     sum = XXH3_64bits_withSeed(block.data(), block.size(), sum);
@@ -162,7 +166,8 @@ std::string file_digest(const std::string& path) {
 
 void check_same_files(MPI_Comm world, Waiter& waiter, std::vector<std::string> paths) {
   if (size_of(world) == 1) return;
-  paths = nlohmann::json::parse(broadcast(world, nlohmann::json(paths).dump(), waiter)).get<std::vector<std::string>>();
+  paths = nlohmann::json::parse(broadcast(world, nlohmann::json(paths).dump(), waiter))
+              .get<std::vector<std::string>>();
   if (paths.empty()) return;
   std::vector<std::string> own = {report_host().name};
   for (const std::string& path : paths) own.push_back(identity_of(path));
@@ -187,9 +192,11 @@ void check_same_files(MPI_Comm world, Waiter& waiter, std::vector<std::string> p
   });
 }
 
-void check_same_digest(MPI_Comm world, Waiter& waiter, const std::string& path, const std::string& digest) {
+void check_same_digest(MPI_Comm world, Waiter& waiter, const std::string& path,
+                       const std::string& digest) {
   std::vector<Copies> ranks;
-  for (const std::vector<std::string>& texts : gather_texts(world, waiter, {report_host().name, digest})) {
+  for (const std::vector<std::string>& texts :
+       gather_texts(world, waiter, {report_host().name, digest})) {
     ranks.push_back({texts.front(), {}, {texts.back()}});
   }
   collectively(world, waiter, [&] {

@@ -18,12 +18,14 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// The home directory of the user database; "" where it does not know the user, as in some containers.
+/// The home directory of the user database; "" where it does not know the user, as in some
+/// containers.
 std::string home_in_database() {
   std::vector<char> text(1 << 14);
   passwd entry = {};
   passwd* found = nullptr;
-  if (::getpwuid_r(::geteuid(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr) return "";
+  if (::getpwuid_r(::geteuid(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr)
+    return "";
   return entry.pw_dir;
 }
 
@@ -33,7 +35,8 @@ std::filesystem::path user_cache_folder() {
   const std::string cache = variable("XDG_CACHE_HOME");
   if (!cache.empty()) return std::filesystem::path(cache) / "pptrain";
   const std::string home = variable("HOME").empty() ? home_in_database() : variable("HOME");
-  return home.empty() ? std::filesystem::path() : std::filesystem::path(home) / ".cache" / "pptrain";
+  return home.empty() ? std::filesystem::path()
+                      : std::filesystem::path(home) / ".cache" / "pptrain";
 }
 
 void write_cache(const std::string& path, const std::string& text) {

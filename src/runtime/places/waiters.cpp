@@ -25,7 +25,8 @@ Waiter first_waiter(MPI_Comm world) {
   std::shared_ptr<Pulse> pulse = Pulse::start(world, seconds);
   Waiter waiter(pulse == nullptr ? longest_patience : seconds, CoreUse::shared);
   waiter.heed(std::move(pulse));
-  waiter.name_place([rank = rank_in(world)] { return fmt::format("rank {}, before the first step", rank); });
+  waiter.name_place(
+      [rank = rank_in(world)] { return fmt::format("rank {}, before the first step", rank); });
   return waiter;
 }
 

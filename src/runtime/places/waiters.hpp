@@ -6,15 +6,17 @@
 
 namespace pptrain {
 
-/// A waiter for the time before training. Ranks then wait for each other's measurements and for rank 0's search, which
-/// may take minutes and hours, so it heeds a `Pulse`: its timeout, `BlockingTimeout` and from `load_config` on `[job]
-/// timeout`, counts from the last sign of a rank. Where MPI lets no thread do that its patience is an hour. Collective.
+/// A waiter for the time before training. Ranks then wait for each other's measurements and for
+/// rank 0's search, which may take minutes and hours, so it heeds a `Pulse`: its timeout,
+/// `BlockingTimeout` and from `load_config` on `[job] timeout`, counts from the last sign of a
+/// rank. Where MPI lets no thread do that its patience is an hour. Collective.
 Waiter preparing_waiter(MPI_Comm world);
 
 /// The same before anything of the ranks' hosts is known. Not collective.
 Waiter first_waiter(MPI_Comm world);
 
-/// A waiter with the patience of an hour, for ranks that compute between messages without a sign. Collective.
+/// A waiter with the patience of an hour, for ranks that compute between messages without a sign.
+/// Collective.
 Waiter make_waiter(MPI_Comm world);
 
 /// How this rank shares the cores that it may use, as found out with the others. Collective.

@@ -36,8 +36,8 @@ namespace {
 std::string devices_of(const Cluster& cluster) {
   std::string devices;
   for (const NodeGroup& group : cluster.groups) {
-    devices +=
-        fmt::format("{}{} x {}", devices.empty() ? "" : ", ", group.count * group.num_devices, group.device_kind);
+    devices += fmt::format("{}{} x {}", devices.empty() ? "" : ", ",
+                           group.count * group.num_devices, group.device_kind);
   }
   return devices;
 }
@@ -45,7 +45,8 @@ std::string devices_of(const Cluster& cluster) {
 std::string command_line() {
   std::string text;
   std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
-  for (std::string word; std::getline(arguments, word, '\0');) text += (text.empty() ? "" : " ") + shell_word(word);
+  for (std::string word; std::getline(arguments, word, '\0');)
+    text += (text.empty() ? "" : " ") + shell_word(word);
   return text;
 }
 
@@ -97,14 +98,18 @@ std::shared_ptr<RunDirectory> open_directory(const Config& config, const RunStar
     return begins.claimed;
   }
   if (!begins.run_directory.empty()) {
-    log_warning("{}: another job runs in this run directory; going on in a new one", begins.run_directory);
+    log_warning("{}: another job runs in this run directory; going on in a new one",
+                begins.run_directory);
   }
-  return std::make_shared<RunDirectory>(config.job.output, config.job.name, config.where("job.output"));
+  return std::make_shared<RunDirectory>(config.job.output, config.job.name,
+                                        config.where("job.output"));
 }
 
 }  // namespace
 
-RecordedModel recorded(const Model& model) { return {model.flop_per_sample(), ExpertLoads(model).columns()}; }
+RecordedModel recorded(const Model& model) {
+  return {model.flop_per_sample(), ExpertLoads(model).columns()};
+}
 
 Recorder::Recorder(MPI_Comm world, Waiter& waiter, const RecordedRun& run)
     : world_(world),
@@ -114,9 +119,11 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const RecordedRun& run)
       map_(run.machine.map),
       kind_(run.kind),
       begins_(run.begins),
-      tokens_per_step_(static_cast<double>(config_.training.global_batch_size *
-                                           (kind_ == RunKind::training ? config_.rows_per_sample() : 1))),
-      flop_per_step_(run.model.flop_per_sample * static_cast<double>(config_.training.global_batch_size)),
+      tokens_per_step_(
+          static_cast<double>(config_.training.global_batch_size *
+                              (kind_ == RunKind::training ? config_.rows_per_sample() : 1))),
+      flop_per_step_(run.model.flop_per_sample *
+                     static_cast<double>(config_.training.global_batch_size)),
       experts_(run.model.experts),
       peak_flop_rate_(peak_flop_rate(run.machine.cluster, to_string(config_.training.precision))) {
   MPI_Comm_rank(world, &rank_);
@@ -127,13 +134,15 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const RecordedRun& run)
   forget_iterations_and_plans(directory_->path());
   directory_->write("config.toml", write_config(config_));
   if (!config_.model.from.empty())
-    copy_model_files(config_.model.from, config_.model.description, directory_->file(model_folder_name));
+    copy_model_files(config_.model.from, config_.model.description,
+                     directory_->file(model_folder_name));
   directory_->write("plan.json", write_plan(plan_));
   directory_->write("profile.json", write_profile(run.profile));
   directory_->write("cluster.toml", write_cluster(run.machine.cluster));
   add_log_file(directory_->file("log.txt"));
   open_metrics(environment_of(run.machine, run.backend));
-  progress_ = std::make_unique<Progress>(begins_.step, config_.training.steps, tokens_per_step_, unit());
+  progress_ =
+      std::make_unique<Progress>(begins_.step, config_.training.steps, tokens_per_step_, unit());
   log_info("Run directory: {}", directory_->path());
 }
 
@@ -142,14 +151,16 @@ void Recorder::open_metrics(std::map<std::string, std::string> environment) {
   for (const std::string& name : io_keys::environment.names()) {
     PPTRAIN_ASSERT(environment.contains(name), "{} is described and not written", name);
   }
-  PPTRAIN_ASSERT(environment.size() == io_keys::environment.keys.size(), "an attribute is not described");
+  PPTRAIN_ASSERT(environment.size() == io_keys::environment.keys.size(),
+                 "an attribute is not described");
   const std::string path = directory_->file("metrics.h5");
   std::optional<MetricsHistory> history;
   if (begins_.step > 0) history.emplace();
   try {
     if (!begins_.metrics.empty()) history = read_metrics_history(begins_.metrics, begins_.step);
   } catch (const Hdf5Failure& failure) {
-    log_warning("{}: the series so far cannot be read ({}); they begin anew", begins_.metrics, failure.what());
+    log_warning("{}: the series so far cannot be read ({}); they begin anew", begins_.metrics,
+                failure.what());
   }
   metrics_ = std::make_unique<MetricsFile>(path, num_ranks_, write_plan(plan_), environment,
                                            history ? &*history : nullptr, experts_);
@@ -159,7 +170,8 @@ void Recorder::record_places(const Machine& machine, const std::vector<std::stri
   const std::vector<RankPlace> places = rank_places(world_, waiter_, machine.map, plan_);
   collectively(world_, waiter_, [&] {
     if (rank_ != 0) return;
-    // On one host it says nothing that the plan does not; with it every line stays on the screen before the first step.
+    // On one host it says nothing that the plan does not; with it every line stays on the screen
+    // before the first step.
     const std::string text = describe_places(places, machine.cluster);
     machine.hosts.size() > 1 ? print_step(text) : print_detail(text);
     directory_->write("placement.json", places_to_json(places, machine.cluster));
@@ -173,21 +185,23 @@ void Recorder::record_places(const Machine& machine, const std::vector<std::stri
   }
 }
 
-void Recorder::record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes) {
+void Recorder::record(std::int64_t step, const IterationResult& result, double learning_rate,
+                      std::size_t peak_bytes) {
   if (rank_ == 0) {
     iteration_seconds_.push_back(result.seconds);
     if (step == begins_.step) losses_.first = result.loss;
     losses_.last = result.loss;
-    progress_->step(step, kind_ == RunKind::training
-                              ? fmt::format("loss {}  lr {:.2e}", loss_text(result.loss), learning_rate)
-                              : format_seconds(result.seconds));
+    progress_->step(step,
+                    kind_ == RunKind::training
+                        ? fmt::format("loss {}  lr {:.2e}", loss_text(result.loss), learning_rate)
+                        : format_seconds(result.seconds));
   }
   const std::int64_t interval = std::max<std::int64_t>(1, config_.metrics.interval);
   if (step % interval != 0 && step + 1 != config_.training.steps) return;
   const std::vector<double> of_ranks =
       gather(world_,
-             std::vector<double>{result.compute_seconds(), result.communication_seconds, result.idle_seconds,
-                                 static_cast<double>(peak_bytes)},
+             std::vector<double>{result.compute_seconds(), result.communication_seconds,
+                                 result.idle_seconds, static_cast<double>(peak_bytes)},
              waiter_);
   if (rank_ != 0) return;
   add_times(step, of_ranks);
@@ -213,7 +227,9 @@ void Recorder::add_times(std::int64_t step, const std::vector<double>& of_ranks)
   }
 }
 
-bool Recorder::has_place(int rank) const { return role_of(plan_, map_.device_of(RankId(rank))).has_value(); }
+bool Recorder::has_place(int rank) const {
+  return role_of(plan_, map_.device_of(RankId(rank))).has_value();
+}
 
 void Recorder::write_step(std::int64_t step, const IterationResult& result, double learning_rate,
                           const std::vector<double>& of_ranks) {
@@ -225,10 +241,12 @@ void Recorder::write_step(std::int64_t step, const IterationResult& result, doub
   metrics.grad_norm = has_numbers ? result.grad_norm : none;
   metrics.learning_rate = has_numbers ? learning_rate : none;
   metrics.loss_scale = result.loss_scale;
-  metrics.experts_balance = has_numbers && config_.training.router_aux_loss > 0.0 ? result.balance : none;
+  metrics.experts_balance =
+      has_numbers && config_.training.router_aux_loss > 0.0 ? result.balance : none;
   metrics.iteration_seconds = result.seconds;
   metrics.tokens_per_second = has_numbers ? tokens_per_step_ / result.seconds : none;
-  metrics.model_flops_utilization = utilisation(flop_per_step_ / result.seconds, peak_flop_rate_).value_or(none);
+  metrics.model_flops_utilization =
+      utilisation(flop_per_step_ / result.seconds, peak_flop_rate_).value_or(none);
   std::vector<RankMetrics> ranks;
   for (int r = 0; r < num_ranks_; ++r) {
     const double* values = of_ranks.data() + 4 * r;
@@ -244,8 +262,10 @@ void Recorder::record_loss_scale(std::int64_t step, const IterationResult& resul
   if (rank_ != 0) return;
   progress_->finish();
   if (result.skipped) {
-    log_info("step {}: the gradients are not finite and the step is skipped; loss scale {:.8g} to {:.8g}", step + 1,
-             result.loss_scale, next);
+    log_info(
+        "step {}: the gradients are not finite and the step is skipped; loss scale {:.8g} to "
+        "{:.8g}",
+        step + 1, result.loss_scale, next);
   } else {
     log_info("step {}: loss scale {:.8g} to {:.8g}", step + 1, result.loss_scale, next);
   }
@@ -278,11 +298,12 @@ void Recorder::record_plan(std::int64_t step, const Plan& plan) {
   if (rank_ == 0) write_late(fmt::format("plan-after-{}.json", step + 1), write_plan(plan));
 }
 
-void Recorder::record_checkpoint(std::int64_t step, const std::string& path, double bytes, double seconds) {
+void Recorder::record_checkpoint(std::int64_t step, const std::string& path, double bytes,
+                                 double seconds) {
   if (rank_ != 0) return;
   progress_->finish();
-  log_info("step {}: checkpoint {}, {} in {} ({})", step, path, format_bytes(bytes), format_seconds(seconds),
-           format_bandwidth(bytes / std::max(seconds, 1e-9)));
+  log_info("step {}: checkpoint {}, {} in {} ({})", step, path, format_bytes(bytes),
+           format_seconds(seconds), format_bandwidth(bytes / std::max(seconds, 1e-9)));
 }
 
 void Recorder::write_trace(const Trace& trace) {
@@ -290,14 +311,15 @@ void Recorder::write_trace(const Trace& trace) {
   if (rank_ == 0) write_late("trace.json", merge_chrome_traces(of_ranks));
 }
 
-/// Iterations by the present plan, or by the one before where none was done since. The first of several is left out: it
-/// begins cold.
+/// Iterations by the present plan, or by the one before where none was done since. The first of
+/// several is left out: it begins cold.
 void Recorder::add_iterations(RunSummary& summary) const {
   if (iteration_seconds_.empty()) return;
   const std::size_t first = first_of_plan_ < iteration_seconds_.size() ? first_of_plan_ : 0;
   const std::size_t cold = iteration_seconds_.size() - first > 1 ? 1 : 0;
-  const std::vector<double> warm(iteration_seconds_.begin() + static_cast<std::ptrdiff_t>(first + cold),
-                                 iteration_seconds_.end());
+  const std::vector<double> warm(
+      iteration_seconds_.begin() + static_cast<std::ptrdiff_t>(first + cold),
+      iteration_seconds_.end());
   summary.iterations = static_cast<std::int64_t>(warm.size());
   summary.iteration_seconds = median(warm);
   if (summary.iteration_seconds <= 0.0) return;
@@ -306,7 +328,8 @@ void Recorder::add_iterations(RunSummary& summary) const {
 }
 
 void Recorder::finish(std::size_t peak_bytes) {
-  const std::vector<double> peaks = gather(world_, std::vector<double>{static_cast<double>(peak_bytes)}, waiter_);
+  const std::vector<double> peaks =
+      gather(world_, std::vector<double>{static_cast<double>(peak_bytes)}, waiter_);
   if (rank_ != 0) return;
   progress_->finish();
   RunSummary summary;
@@ -323,7 +346,8 @@ void Recorder::finish(std::size_t peak_bytes) {
       summary.trial_iteration_seconds = trial_seconds(plan_);
     }
     const std::vector<double>& bytes = plan_.predicted->peak_bytes;
-    if (!bytes.empty()) summary.predicted_peak_bytes = *std::max_element(bytes.begin(), bytes.end());
+    if (!bytes.empty())
+      summary.predicted_peak_bytes = *std::max_element(bytes.begin(), bytes.end());
   }
   summary.run_directory = directory_->path();
   print_detail(rank_totals_.describe(peaks));

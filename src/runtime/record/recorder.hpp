@@ -29,12 +29,12 @@ enum class RunKind { training, rehearsal };
 
 /// Where a run begins that goes on from a checkpoint; all else: a new one.
 struct RunStart {
-  std::int64_t step = 0;      ///< steps done
-  std::string run_directory;  ///< in which it goes on; "": it gets a new one
-  std::shared_ptr<RunDirectory>
-      claimed;             ///< that one, on rank 0; nothing: another job runs there, and it gets a new one
-  std::string metrics;     ///< metrics.h5 of the run so far; "": none
-  std::string checkpoint;  ///< the file, for /environment
+  std::int64_t step = 0;                  ///< steps done
+  std::string run_directory;              ///< in which it goes on; "": it gets a new one
+  std::shared_ptr<RunDirectory> claimed;  ///< that one, on rank 0; nothing: another job runs there,
+                                          ///< and it gets a new one
+  std::string metrics;                    ///< metrics.h5 of the run so far; "": none
+  std::string checkpoint;                 ///< the file, for /environment
 };
 
 /// What of a model is recorded.
@@ -62,17 +62,18 @@ struct RecordedRun {
 /// progress line and the summary. Rank 0 writes; the others hand in their times.
 class Recorder {
  public:
-  /// `waiter` waits for the figures of other ranks. Makes the run directory. Throws exit code 2 when it cannot be
-  /// written. Not collective.
+  /// `waiter` waits for the figures of other ranks. Makes the run directory. Throws exit code 2
+  /// when it cannot be written. Not collective.
   Recorder(MPI_Comm world, Waiter& waiter, const RecordedRun& run);
 
   /// The run directory; on rank 0.
   const std::string& directory() const { return directory_->path(); }
-  /// Prints which rank drives which device in which place of the plan, and writes placement.json; prints how groups
-  /// communicate (`RankGroups::ways`), each once. Collective.
+  /// Prints which rank drives which device in which place of the plan, and writes placement.json;
+  /// prints how groups communicate (`RankGroups::ways`), each once. Collective.
   void record_places(const Machine& machine, const std::vector<std::string>& ways = {});
   /// One iteration of this rank. Collective over `world` at the configured interval.
-  void record(std::int64_t step, const IterationResult& result, double learning_rate, std::size_t peak_bytes);
+  void record(std::int64_t step, const IterationResult& result, double learning_rate,
+              std::size_t peak_bytes);
   /// The loss scale changed to `next`.
   void record_loss_scale(std::int64_t step, const IterationResult& result, double next);
   /// `part`: how much of the held-back data it is of, for people; "": all.
@@ -111,8 +112,8 @@ class Recorder {
   RankMap map_;
   RunKind kind_;
   RunStart begins_;
-  double tokens_per_step_;  ///< samples of a classifier, or of a rehearsal, whose sequences have no length where only
-                            ///< times are known
+  double tokens_per_step_;  ///< samples of a classifier, or of a rehearsal, whose sequences have no
+                            ///< length where only times are known
   double flop_per_step_;
   ExpertColumns experts_;
   double peak_flop_rate_;

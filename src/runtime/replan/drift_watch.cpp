@@ -46,7 +46,8 @@ std::vector<DriftingRank> DriftWatch::end_window(const std::vector<double>& meas
   std::vector<DriftingRank> drifting;
   for (std::size_t r = 0; r < all.size(); ++r) {
     const double factor = all[r] / shared;
-    if (factor > limit_) drifting.push_back({static_cast<int>(r), factor, measured[r], expected_[r]});
+    if (factor > limit_)
+      drifting.push_back({static_cast<int>(r), factor, measured[r], expected_[r]});
   }
   return drifting;
 }

@@ -10,7 +10,8 @@
 namespace pptrain {
 
 void Elements::add(const StatePart& part, const ParameterSpec& parameter) {
-  PPTRAIN_ASSERT(runs_.empty() || device_ == part.device, "parts of quantity {} in two memories", part.quantity);
+  PPTRAIN_ASSERT(runs_.empty() || device_ == part.device, "parts of quantity {} in two memories",
+                 part.quantity);
   device_ = part.device;
   float* values = part.values;
   for (const Interval& run : elements_of(part, parameter)) {
@@ -25,8 +26,11 @@ void Elements::add(Interval run, float* values) {
     values_.push_back(values);
     return;
   }
-  const auto place = [&](std::int64_t element) { return values == nullptr ? nullptr : values + element - run.begin; };
-  for (const Interval& again : common_runs({run}, runs_)) copies_.push_back({again, place(again.begin)});
+  const auto place = [&](std::int64_t element) {
+    return values == nullptr ? nullptr : values + element - run.begin;
+  };
+  for (const Interval& again : common_runs({run}, runs_))
+    copies_.push_back({again, place(again.begin)});
   for (const Interval& fresh : without({run}, runs_)) {
     const auto behind = std::upper_bound(runs_.begin(), runs_.end(), fresh);
     values_.insert(values_.begin() + (behind - runs_.begin()), place(fresh.begin));
@@ -43,8 +47,9 @@ std::int64_t Elements::size() const {
 Elements Elements::within(Interval interval) const {
   Elements clipped;
   clipped.device_ = device_;
-  const auto first = std::upper_bound(runs_.begin(), runs_.end(), interval.begin,
-                                      [](std::int64_t e, const Interval& run) { return e < run.end; });
+  const auto first =
+      std::upper_bound(runs_.begin(), runs_.end(), interval.begin,
+                       [](std::int64_t e, const Interval& run) { return e < run.end; });
   for (auto run = first; run != runs_.end() && run->begin < interval.end; ++run) {
     const Interval common = intersect(*run, interval);
     float* values = values_[static_cast<std::size_t>(run - runs_.begin())];
@@ -61,8 +66,9 @@ Elements Elements::within(Interval interval) const {
 }
 
 float* Elements::at(std::int64_t element) const {
-  const auto behind = std::upper_bound(runs_.begin(), runs_.end(), element,
-                                       [](std::int64_t e, const Interval& run) { return e < run.begin; });
+  const auto behind =
+      std::upper_bound(runs_.begin(), runs_.end(), element,
+                       [](std::int64_t e, const Interval& run) { return e < run.begin; });
   const auto run = behind - runs_.begin() - 1;
   return values_[run] + (element - runs_[run].begin);
 }

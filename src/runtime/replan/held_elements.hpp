@@ -10,9 +10,9 @@
 
 namespace pptrain {
 
-/// What one rank holds of one quantity of a parameter, with the place of each element where that is this rank. Of what
-/// it holds again (two parts of a stage may have a tied embedding each) the first place counts; the others are copies
-/// of it.
+/// What one rank holds of one quantity of a parameter, with the place of each element where that is
+/// this rank. Of what it holds again (two parts of a stage may have a tied embedding each) the
+/// first place counts; the others are copies of it.
 class Elements {
  public:
   struct Copy {
@@ -22,13 +22,16 @@ class Elements {
 
   Elements() = default;
   /// One run of elements in the memory of `device`; both may be null.
-  Elements(Interval run, float* values, Device* device) : runs_{run}, values_{values}, device_(device) {}
+  Elements(Interval run, float* values, Device* device)
+      : runs_{run}, values_{values}, device_(device) {}
 
-  /// Adds the elements of a part of the quantity `parameter`. All parts must lie in the memory of one device.
+  /// Adds the elements of a part of the quantity `parameter`. All parts must lie in the memory of
+  /// one device.
   void add(const StatePart& part, const ParameterSpec& parameter);
   /// Elements that are held, each once, as rising intervals without overlap.
   const Runs& runs() const { return runs_; }
-  /// Further places of elements that `runs` has already; values are null where they are not of this rank.
+  /// Further places of elements that `runs` has already; values are null where they are not of this
+  /// rank.
   const std::vector<Copy>& copies() const { return copies_; }
   /// Number of elements in `runs`; copies do not count.
   std::int64_t size() const;

@@ -9,8 +9,8 @@
 
 namespace pptrain {
 
-Redistributed redistribute(MPI_Comm world, Waiter& waiter, const Model& model, const std::vector<int>& nodes,
-                           Session& from, Session& to) {
+Redistributed redistribute(MPI_Comm world, Waiter& waiter, const Model& model,
+                           const std::vector<int>& nodes, Session& from, Session& to) {
   const auto start = std::chrono::steady_clock::now();
   HeldParts before(world, waiter, held_state(model, from));
   HeldParts after(world, waiter, held_state(model, to));
@@ -19,7 +19,8 @@ Redistributed redistribute(MPI_Comm world, Waiter& waiter, const Model& model, c
   const std::vector<ParameterSpec> parameters = stored_tensors(model);
   collectively(world, waiter, [&] {
     for (int p = 0; p < static_cast<int>(parameters.size()); ++p) {
-      const std::vector<ParameterSpec> quantities = quantities_of(from.config().optimizer, parameters[p]);
+      const std::vector<ParameterSpec> quantities =
+          quantities_of(from.config().optimizer, parameters[p]);
       for (int q = 0; q < static_cast<int>(quantities.size()); ++q) {
         exchange.add(before.take(p, q, quantities[q]), after.take(p, q, quantities[q]));
       }

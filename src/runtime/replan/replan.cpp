@@ -25,7 +25,8 @@ double moving_seconds(const Instance& instance, const Plan& plan) {
   std::vector<DeviceId> devices;
   for (int d = 0; d < instance.cluster.num_devices(); ++d) devices.emplace_back(d);
   if (devices.size() < 2) return 0.0;
-  return *std::max_element(bytes.begin(), bytes.end()) / instance.cluster.slowest_link(devices).bandwidth;
+  return *std::max_element(bytes.begin(), bytes.end()) /
+         instance.cluster.slowest_link(devices).bandwidth;
 }
 
 /// Why a device cannot hold what it has under both plans; "" when all can.
@@ -38,12 +39,15 @@ std::string why_no_room(const Instance& instance, const Plan& present, const Pla
 
 Replan stays(const std::string& why) { return {std::nullopt, "the plan stays: " + why}; }
 
-Replan search_again(const Config& config, const Instance& instance, const Progressing& job, double seconds) {
+Replan search_again(const Config& config, const Instance& instance, const Progressing& job,
+                    double seconds) {
   const auto start = std::chrono::steady_clock::now();
   Restrictions asked = restrictions_of(config);
   asked.blocks = false;  // not every pattern is run, and nobody is there to read why
   const auto offloads = [](const Stage& stage) { return stage.offloads(); };
-  if (std::none_of(job.plan.stages.begin(), job.plan.stages.end(), offloads)) {  // ranks may compute on the host
+  if (std::none_of(job.plan.stages.begin(), job.plan.stages.end(), offloads)) {  // ranks may
+                                                                                 // compute on the
+                                                                                 // host
     asked.offload = asked.offload.value_or(false);
     asked.offload_activations = asked.offload_activations.value_or(false);
   }
@@ -53,13 +57,16 @@ Replan search_again(const Config& config, const Instance& instance, const Progre
   if (same_plan(*result.plan, job.plan)) return stays("it is the best for these speeds too");
   const double present = simulated_seconds(instance, job.plan);
   const double next = result.plan->predicted->iteration_seconds;
-  const double gain = (1.0 - next / present) * job.iteration_seconds * static_cast<double>(job.steps_left);
-  const double planning = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double gain =
+      (1.0 - next / present) * job.iteration_seconds * static_cast<double>(job.steps_left);
+  const double planning =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double cost = planning + moving_seconds(instance, *result.plan);
   const std::string numbers = fmt::format(
-      "{} would take {} a step where the present plan takes {}; in {} steps that gains {}, changing costs {}",
-      result.plan->shape(), format_seconds(next), format_seconds(present), job.steps_left, format_seconds(gain),
-      format_seconds(cost));
+      "{} would take {} a step where the present plan takes {}; in {} steps that gains {}, "
+      "changing costs {}",
+      result.plan->shape(), format_seconds(next), format_seconds(present), job.steps_left,
+      format_seconds(gain), format_seconds(cost));
   if (gain <= cost) return stays(numbers);
   const std::string lacks = why_no_room(instance, job.plan, *result.plan);
   if (!lacks.empty()) return stays("there is no room to change it, " + lacks);
@@ -68,8 +75,8 @@ Replan search_again(const Config& config, const Instance& instance, const Progre
 
 }  // namespace
 
-Replan replan(const Config& config, const Cluster& cluster, const Profile& profile, const Progressing& job,
-              double seconds) {
+Replan replan(const Config& config, const Cluster& cluster, const Profile& profile,
+              const Progressing& job, double seconds) {
   try {
     const SlowedDevices slowed = slow_down(cluster, profile, job.slowdowns);
     const Instance instance = {slowed.profile, slowed.cluster, config.training.global_batch_size,

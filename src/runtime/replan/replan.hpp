@@ -13,7 +13,8 @@ namespace pptrain {
 /// How a job runs at present.
 struct Progressing {
   const Plan& plan;
-  const std::map<DeviceId, double>& slowdowns;  ///< how many times as long as profiled these devices compute
+  const std::map<DeviceId, double>& slowdowns;  ///< how many times as long as profiled these
+                                                ///< devices compute
   double iteration_seconds = 0.0;               ///< measured
   std::int64_t steps_left = 0;
 };
@@ -26,11 +27,12 @@ struct Replan {
 
 /// Plans again for devices of these speeds, as the configuration asks, in at most `seconds`.
 ///
-/// Both plans are predicted on the slowed devices; what the new one gains on the measured iteration in all the steps
-/// that are left must exceed the time of planning and of moving the training state, which takes as long as sending
-/// all that one device will hold over the slowest link. While state moves a device holds both plans' parts, which must
-/// fit. Where planning fails the present plan stays.
-Replan replan(const Config& config, const Cluster& cluster, const Profile& profile, const Progressing& job,
-              double seconds);
+/// Both plans are predicted on the slowed devices; what the new one gains on the measured iteration
+/// in all the steps that are left must exceed the time of planning and of moving the training
+/// state, which takes as long as sending all that one device will hold over the slowest link. While
+/// state moves a device holds both plans' parts, which must fit. Where planning fails the present
+/// plan stays.
+Replan replan(const Config& config, const Cluster& cluster, const Profile& profile,
+              const Progressing& job, double seconds);
 
 }  // namespace pptrain

@@ -19,7 +19,8 @@ struct PlanJob : JobSetup {
   const Instance& instance;
   const LayerFactory& layers;
   bool has_padding = false;                  ///< samples may end in it
-  std::function<StopWish()> stop_wish = {};  ///< whether this rank wants the training to stop; empty: never
+  std::function<StopWish()> stop_wish = {};  ///< whether this rank wants the training to stop;
+                                             ///< empty: never
 };
 
 /// One rank's session of a plan of the job, with what decorates it on emulated devices.

@@ -10,7 +10,8 @@ namespace {
 
 class SlowDown {
  public:
-  SlowDown(const Cluster& cluster, const Profile& profile, const std::map<DeviceId, double>& slowdowns)
+  SlowDown(const Cluster& cluster, const Profile& profile,
+           const std::map<DeviceId, double>& slowdowns)
       : cluster_(cluster), slowdowns_(slowdowns), result_{cluster, profile} {
     result_.cluster.groups.clear();
   }
@@ -51,7 +52,8 @@ class SlowDown {
       if (pieces.size() > 1) {
         group.uplink = whole.link;
         if (whole.core_pool.empty())
-          group.cores = (whole.cores * piece.num_devices + whole.num_devices - 1) / whole.num_devices;
+          group.cores =
+              (whole.cores * piece.num_devices + whole.num_devices - 1) / whole.num_devices;
       }
       result_.cluster.groups.push_back(group);
     }
@@ -63,7 +65,8 @@ class SlowDown {
     if (found == slowdowns_.end()) return kind.name;
     const std::string name = fmt::format("{} ({:.2f} x slower)", kind.name, found->second);
     const auto& known = result_.cluster.device_kinds;
-    if (std::none_of(known.begin(), known.end(), [&](const DeviceKind& k) { return k.name == name; })) {
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const DeviceKind& k) { return k.name == name; })) {
       add_kind(kind, name, std::round(100.0 * found->second) / 100.0);
     }
     return name;
@@ -99,7 +102,8 @@ class SlowDown {
 
 }  // namespace
 
-SlowedDevices slow_down(const Cluster& cluster, const Profile& profile, const std::map<DeviceId, double>& slowdowns) {
+SlowedDevices slow_down(const Cluster& cluster, const Profile& profile,
+                        const std::map<DeviceId, double>& slowdowns) {
   return SlowDown(cluster, profile, slowdowns).run();
 }
 

@@ -18,7 +18,9 @@ std::vector<Runs> runs_of(const std::vector<Elements>& elements) {
 }
 
 std::size_t size_in_bytes(std::size_t elements) { return elements * sizeof(float); }
-std::int64_t bytes_of(std::int64_t elements) { return elements * static_cast<std::int64_t>(sizeof(float)); }
+std::int64_t bytes_of(std::int64_t elements) {
+  return elements * static_cast<std::int64_t>(sizeof(float));
+}
 
 }  // namespace
 
@@ -48,7 +50,8 @@ void StateExchange::add(const Side& before, const Side& after) {
     const float* source = held.at(kept.begin);
     float* target = needed.at(kept.begin);
     const auto size = static_cast<std::size_t>(kept.size());
-    if (source != target) copy_between(*needed.device(), target, *held.device(), source, size_in_bytes(size));
+    if (source != target)
+      copy_between(*needed.device(), target, *held.device(), source, size_in_bytes(size));
     bytes_kept_ += bytes_of(kept.size());
   }
   for (const Elements::Copy& copy : needed.copies()) {
@@ -57,8 +60,10 @@ void StateExchange::add(const Side& before, const Side& after) {
   }
   for (const Move& move : choice_.choose(runs_of(before), runs_of(after))) {
     const auto size = static_cast<std::size_t>(move.elements.size());
-    if (move.from == rank_) stream(move.from, move.to).add({held.device(), held.at(move.elements.begin), size});
-    if (move.to == rank_) stream(move.from, move.to).add({needed.device(), needed.at(move.elements.begin), size});
+    if (move.from == rank_)
+      stream(move.from, move.to).add({held.device(), held.at(move.elements.begin), size});
+    if (move.to == rank_)
+      stream(move.from, move.to).add({needed.device(), needed.at(move.elements.begin), size});
   }
 }
 
@@ -79,28 +84,32 @@ void StateExchange::run(Transport& transport, Waiter& waiter, const char* doing)
   }
   while (!in_flight_.empty()) end_oldest(waiter, doing);
   streams_.clear();
-  for (const auto& [from, to] : copies_) from.device->copy(to, from.values, size_in_bytes(from.size));
+  for (const auto& [from, to] : copies_)
+    from.device->copy(to, from.values, size_in_bytes(from.size));
   copies_.clear();
 }
 
-/// This rank's messages. All ranks go by one order, and the first message in it that has not ended is the oldest
-/// or the next one of both its ranks: so it ends, however few are under way.
+/// This rank's messages. All ranks go by one order, and the first message in it that has not ended
+/// is the oldest or the next one of both its ranks: so it ends, however few are under way.
 std::vector<StateExchange::Message> StateExchange::messages() {
   std::vector<Message> messages;
   for (Stream& stream : streams_) {
-    for (std::size_t i = 0; i * message_elements < stream.size; ++i) messages.push_back({&stream, i});
+    for (std::size_t i = 0; i * message_elements < stream.size; ++i)
+      messages.push_back({&stream, i});
   }
   const auto place = [this](const Message& m) {
     const int distance = (m.stream->to - m.stream->from + num_ranks_) % num_ranks_;
     return std::make_tuple(m.index, distance, m.stream->from);
   };
-  std::sort(messages.begin(), messages.end(), [&](const Message& a, const Message& b) { return place(a) < place(b); });
+  std::sort(messages.begin(), messages.end(),
+            [&](const Message& a, const Message& b) { return place(a) < place(b); });
   return messages;
 }
 
 void StateExchange::start(Transport& transport, const Message& message) {
   Stream& stream = *message.stream;
-  const std::size_t size = std::min(message_elements, stream.size - message.index * message_elements);
+  const std::size_t size =
+      std::min(message_elements, stream.size - message.index * message_elements);
   InFlight& started = in_flight_.emplace_back();
   started.buffer = Buffer(messages_, size_in_bytes(size));
   started.stream = &stream;
@@ -110,7 +119,8 @@ void StateExchange::start(Transport& transport, const Message& message) {
       device.download(data, values, size_in_bytes(count));
       data += count;
     });
-    started.pending = transport.send(RankId(stream.to), 0, started.buffer.data(), size_in_bytes(size));
+    started.pending =
+        transport.send(RankId(stream.to), 0, started.buffer.data(), size_in_bytes(size));
     bytes_sent_ += bytes_of(static_cast<std::int64_t>(size));
   } else {
     started.pending = transport.receive(RankId(stream.from), 0, data, size_in_bytes(size));
@@ -122,10 +132,11 @@ void StateExchange::end_oldest(Waiter& waiter, const char* doing) {
   waiter.wait(*oldest.pending, [doing] { return std::string(doing); });
   if (oldest.stream->to == rank_) {
     const auto* data = static_cast<const float*>(oldest.buffer.data());
-    oldest.stream->take(oldest.buffer.bytes() / sizeof(float), [&](Device& device, float* values, std::size_t count) {
-      device.upload(values, data, size_in_bytes(count));
-      data += count;
-    });
+    oldest.stream->take(oldest.buffer.bytes() / sizeof(float),
+                        [&](Device& device, float* values, std::size_t count) {
+                          device.upload(values, data, size_in_bytes(count));
+                          data += count;
+                        });
     bytes_received_ += static_cast<std::int64_t>(oldest.buffer.bytes());
   }
   in_flight_.pop_front();

@@ -11,22 +11,24 @@
 
 namespace pptrain {
 
-/// One rank's part in bringing elements from the ranks that hold them to those that need them. What a rank both holds
-/// and needs it copies; the rest goes in messages of 1 MiB, some of which are under way at a time.
+/// One rank's part in bringing elements from the ranks that hold them to those that need them. What
+/// a rank both holds and needs it copies; the rest goes in messages of 1 MiB, some of which are
+/// under way at a time.
 class StateExchange {
  public:
   /// What each rank has of one quantity of a parameter.
   using Side = std::vector<Elements>;
 
-  /// `nodes[r]` is the node of rank r; messages go through the memory of the host that `device` copies from fastest.
+  /// `nodes[r]` is the node of rank r; messages go through the memory of the host that `device`
+  /// copies from fastest.
   StateExchange(int rank, const std::vector<int>& nodes, Device& device)
       : rank_(rank),
         num_ranks_(static_cast<int>(nodes.size())),
         choice_(nodes),
         messages_(0, {}, device.host_memory()) {}
 
-  /// What is held before and needed after. All ranks add the same in the same order. Copies at once. Throws `Error`
-  /// (exit code 4) when nobody holds what is needed.
+  /// What is held before and needed after. All ranks add the same in the same order. Copies at
+  /// once. Throws `Error` (exit code 4) when nobody holds what is needed.
   void add(const Side& before, const Side& after);
   /// Moves what was added since the last call. Collective.
   void run(Transport& transport, Waiter& waiter, const char* doing);
@@ -35,7 +37,8 @@ class StateExchange {
   std::int64_t bytes_sent() const { return bytes_sent_; }
   /// Bytes that this rank has got from others, over all calls of `run`.
   std::int64_t bytes_received() const { return bytes_received_; }
-  /// Bytes that this rank both held and needed, so that no message carried them; all calls of `add` together.
+  /// Bytes that this rank both held and needed, so that no message carried them; all calls of `add`
+  /// together.
   std::int64_t bytes_kept() const { return bytes_kept_; }
 
  private:

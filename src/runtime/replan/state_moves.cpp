@@ -28,7 +28,8 @@ std::vector<Segment> segments_of(const std::vector<Runs>& held) {
       edges.push_back({run.end, r, -1});
     }
   }
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.element < b.element; });
+  std::sort(edges.begin(), edges.end(),
+            [](const Edge& a, const Edge& b) { return a.element < b.element; });
   std::vector<Segment> segments;
   std::multiset<int> holders;
   for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -39,15 +40,17 @@ std::vector<Segment> segments_of(const std::vector<Runs>& held) {
     }
     const bool last_here = i + 1 == edges.size() || edges[i + 1].element != edges[i].element;
     if (!last_here || holders.empty()) continue;
-    segments.push_back({{edges[i].element, edges[i + 1].element}, {holders.begin(), holders.end()}});
+    segments.push_back(
+        {{edges[i].element, edges[i + 1].element}, {holders.begin(), holders.end()}});
   }
   return segments;
 }
 
 [[noreturn]] void throw_not_held(Interval elements) {
-  throw_runtime_failure({"redistribution",
-                         fmt::format("no rank holds elements {} to {} of a parameter", elements.begin, elements.end),
-                         "the plan that is left does not cover the model", ""});
+  throw_runtime_failure(
+      {"redistribution",
+       fmt::format("no rank holds elements {} to {} of a parameter", elements.begin, elements.end),
+       "the plan that is left does not cover the model", ""});
 }
 
 }  // namespace
@@ -86,10 +89,12 @@ int MoveChoice::choose_sender(const std::vector<int>& holders, int receiver) con
     const bool is_far = nodes_[holder] != nodes_[receiver];
     return std::make_tuple(is_far, sent_[holder], holder);
   };
-  return *std::min_element(holders.begin(), holders.end(), [&](int a, int b) { return rank(a) < rank(b); });
+  return *std::min_element(holders.begin(), holders.end(),
+                           [&](int a, int b) { return rank(a) < rank(b); });
 }
 
-std::vector<Move> MoveChoice::choose(const std::vector<Runs>& held, const std::vector<Runs>& needed) {
+std::vector<Move> MoveChoice::choose(const std::vector<Runs>& held,
+                                     const std::vector<Runs>& needed) {
   const std::vector<Segment> segments = segments_of(held);
   std::vector<Move> moves;
   for (int r = 0; r < static_cast<int>(needed.size()); ++r) {

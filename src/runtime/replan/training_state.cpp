@@ -36,19 +36,22 @@ StatePart part_of(const Numbers& n) {
   return p;
 }
 
-StatePart part_of(int index, const LocalParameter& parameter, int quantity, Interval local, float* values,
-                  Device& device) {
-  StatePart part = {index, quantity, parameter.spec, parameter.part, parameter.axis_size, local, values, &device};
+StatePart part_of(int index, const LocalParameter& parameter, int quantity, Interval local,
+                  float* values, Device& device) {
+  StatePart part = {index, quantity, parameter.spec, parameter.part, parameter.axis_size,
+                    local, values,   &device};
   part.division.name.clear();
   return part;
 }
 
 /// What the optimizer keeps of the elements `own` of a parameter.
-StatePart state_part(int index, const LocalParameter& parameter, int quantity, Interval own, const RunState& state,
-                     Device& device) {
-  if (state.extent == StateExtent::elements) return part_of(index, parameter, quantity, own, state.values, device);
+StatePart state_part(int index, const LocalParameter& parameter, int quantity, Interval own,
+                     const RunState& state, Device& device) {
+  if (state.extent == StateExtent::elements)
+    return part_of(index, parameter, quantity, own, state.values, device);
   const std::size_t all = state.extent == StateExtent::rows ? parameter.rows : parameter.columns;
-  StatePart part = part_of(index, parameter, quantity, {0, static_cast<std::int64_t>(all)}, state.values, device);
+  StatePart part = part_of(index, parameter, quantity, {0, static_cast<std::int64_t>(all)},
+                           state.values, device);
   part.division = state_spec(parameter.spec, state.extent);
   part.division.name.clear();
   return part;
@@ -60,7 +63,8 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
   std::vector<StatePart> parts;
   if (session.device() == nullptr) return parts;
   std::map<std::string, int> index;
-  for (const ParameterSpec& spec : stored_tensors(model)) index.emplace(spec.name, static_cast<int>(index.size()));
+  for (const ParameterSpec& spec : stored_tensors(model))
+    index.emplace(spec.name, static_cast<int>(index.size()));
   const std::vector<std::vector<RunState>> state = session.optimizer()->state();
   Device& state_device = session.optimizer()->state_device();
   Device& device = session.arena().device();
@@ -87,9 +91,11 @@ std::vector<StatePart> held_state(const Model& model, Session& session) {
       const LocalParameter& p = store.parameters()[own.parameter];
       const int parameter = index.at(p.spec.name);
       const Interval local = {own.begin, own.begin + static_cast<std::int64_t>(own.size)};
-      if (store.sharding().shards_weights()) parts.push_back(part_of(parameter, p, 0, local, own.weights, device));
+      if (store.sharding().shards_weights())
+        parts.push_back(part_of(parameter, p, 0, local, own.weights, device));
       for (std::size_t k = 0; k < state[run].size(); ++k) {
-        parts.push_back(state_part(parameter, p, static_cast<int>(k) + 1, local, state[run][k], state_device));
+        parts.push_back(
+            state_part(parameter, p, static_cast<int>(k) + 1, local, state[run][k], state_device));
       }
       ++run;
     }
@@ -113,7 +119,8 @@ std::vector<Interval> elements_of(const StatePart& part, const ParameterSpec& qu
   std::int64_t offset = 0;
   for (const Interval& run : spec.shard_elements(part.part, part.axis_size)) {
     const Interval common = intersect({offset, offset + run.size()}, part.local);
-    if (!common.empty()) held.push_back({run.begin + common.begin - offset, run.begin + common.end - offset});
+    if (!common.empty())
+      held.push_back({run.begin + common.begin - offset, run.begin + common.end - offset});
     offset += run.size();
   }
   return held;
@@ -129,7 +136,8 @@ std::string pack_parts(const std::vector<StatePart>& parts) {
 }
 
 std::vector<StatePart> unpack_parts(const std::string& packed) {
-  PPTRAIN_ASSERT(packed.size() % sizeof(Numbers) == 0, "packed parts of {} bytes are torn", packed.size());
+  PPTRAIN_ASSERT(packed.size() % sizeof(Numbers) == 0, "packed parts of {} bytes are torn",
+                 packed.size());
   std::vector<StatePart> parts;
   for (std::size_t offset = 0; offset < packed.size(); offset += sizeof(Numbers)) {
     Numbers numbers;

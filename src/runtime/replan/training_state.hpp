@@ -10,8 +10,9 @@
 
 namespace pptrain {
 
-/// A part of the training state that a rank holds: some elements of one quantity of a logical parameter, in the order
-/// of the elements. Quantity 0 are the weights (fp32 masters), the others what the optimizer keeps (`quantities_of`).
+/// A part of the training state that a rank holds: some elements of one quantity of a logical
+/// parameter, in the order of the elements. Quantity 0 are the weights (fp32 masters), the others
+/// what the optimizer keeps (`quantities_of`).
 struct StatePart {
   int parameter = 0;  ///< in `stored_tensors`
   int quantity = 0;
@@ -25,10 +26,12 @@ struct StatePart {
   std::int64_t size() const { return local.size(); }
 };
 
-/// What this rank of a session holds, ordered by (parameter, quantity); nothing on a rank that the plan leaves out.
+/// What this rank of a session holds, ordered by (parameter, quantity); nothing on a rank that the
+/// plan leaves out.
 std::vector<StatePart> held_state(const Model& model, Session& session);
 
-/// After what is held was set: brings the copies of the weights in the type of the activations up to date.
+/// After what is held was set: brings the copies of the weights in the type of the activations up
+/// to date.
 void refresh_copies(Session& session);
 
 /// Elements that the part holds of a flattened quantity (`quantities_of`), in increasing order.

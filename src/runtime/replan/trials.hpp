@@ -23,7 +23,8 @@ class PlanRun {
   virtual double peak_bytes() = 0;
 };
 
-/// Makes the run of a plan from what the job starts from; it hears of ranks that gave up by the alarm. Collective.
+/// Makes the run of a plan from what the job starts from; it hears of ranks that gave up by the
+/// alarm. Collective.
 using StartRun = std::function<std::unique_ptr<PlanRun>(const Plan&, Alarm&)>;
 
 /// What a trial needs of the job.
@@ -41,15 +42,16 @@ struct Trial {
   std::string why_not;            ///< then: why
 };
 
-/// Runs `steps` iterations of a plan from the job's first parameters and data, and throws away what came of it: the
-/// last step of AMP's Algorithm 1. The time is the median of the iterations after the first, on the slowest rank. A
-/// plan that fails on some rank, also because the host has no memory for it, or needs more memory than a device has, is
-/// not possible; the job goes on. Collective.
+/// Runs `steps` iterations of a plan from the job's first parameters and data, and throws away what
+/// came of it: the last step of AMP's Algorithm 1. The time is the median of the iterations after
+/// the first, on the slowest rank. A plan that fails on some rank, also because the host has no
+/// memory for it, or needs more memory than a device has, is not possible; the job goes on.
+/// Collective.
 Trial try_plan(const TrialJob& job, const Plan& plan, std::int64_t steps);
 
-/// Tries the plans where there are several, prints predicted beside measured on rank 0, and returns the fastest one,
-/// with all of them among its alternatives. Throws exit code 3 when none could be run. Collective; the plans are the
-/// same on all ranks.
+/// Tries the plans where there are several, prints predicted beside measured on rank 0, and returns
+/// the fastest one, with all of them among its alternatives. Throws exit code 3 when none could be
+/// run. Collective; the plans are the same on all ranks.
 Plan fastest_plan(const TrialJob& job, const std::vector<Plan>& plans, std::int64_t steps);
 
 /// Text for people: the trials, and how well the prediction ranks them.

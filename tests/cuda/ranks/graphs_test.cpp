@@ -60,12 +60,15 @@ TEST_CASE("another plan, and an evaluation, are captured anew", "[np1]") {
   std::uint64_t launches = 0;
   for (const Plan& plan : plans) {
     const Model model = build_model(reference.config.model, reference.config.training, "test");
-    Session expected(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(1), single.options());
-    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(1), graphs.options());
+    Session expected(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(1),
+                     single.options());
+    Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(1),
+                    graphs.options());
     reference.fill(expected);
     reference.fill(session);
     for (int step = 0; step < 3; ++step) {
-      CHECK(session.train(step, reference.samples(step)).loss == expected.train(step, reference.samples(step)).loss);
+      CHECK(session.train(step, reference.samples(step)).loss ==
+            expected.train(step, reference.samples(step)).loss);
       CHECK(session.evaluate(reference.samples(9)) == expected.evaluate(reference.samples(9)));
     }
     CHECK(graphs.parts->graph_counts().launches > launches);
@@ -75,7 +78,8 @@ TEST_CASE("another plan, and an evaluation, are captured anew", "[np1]") {
 
 TEST_CASE("graphs change no bit where groups communicate by NCCL", "[np4][own]") {
   const Reference reference("tied");
-  for (const Plan& plan : {reference.plan(1, 4, 1, 4, "1f1b"), reference.plan(1, 2, 2, 2, "1f1b")}) {
+  for (const Plan& plan :
+       {reference.plan(1, 4, 1, 4, "1f1b"), reference.plan(1, 2, 2, 2, "1f1b")}) {
     const GraphCounts counts = check_plan(reference, plan, Gpus::own);
     CAPTURE(counts.calls, counts.calls_in_graphs, counts.launches, counts.graphs);
     CHECK(counts.calls_in_graphs > 0);
@@ -84,10 +88,12 @@ TEST_CASE("graphs change no bit where groups communicate by NCCL", "[np4][own]")
 
 TEST_CASE("graphs change no bit of a pipeline whose ranks share a GPU", "[np4]") {
   const Reference reference("tied");
-  for (const Plan& plan : {reference.plan(2, 2, 1, 2, "zb-h1"), reference.plan(4, 1, 1, 1, "1f1b")}) {
+  for (const Plan& plan :
+       {reference.plan(2, 2, 1, 2, "zb-h1"), reference.plan(4, 1, 1, 1, "1f1b")}) {
     const GraphCounts counts = check_plan(reference, plan, Gpus::shared);
     CAPTURE(counts.calls, counts.calls_in_graphs, counts.launches, counts.graphs);
-    // When a message arrives decides in which order a rank gives out memory: on one of them no row may come again.
+    // When a message arrives decides in which order a rank gives out memory: on one of them no row
+    // may come again.
     std::uint64_t of_all = 0;
     MPI_Allreduce(&counts.calls_in_graphs, &of_all, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     CHECK(of_all > 0);

@@ -33,7 +33,8 @@ std::vector<float> sum_of_all(int first, int ranks, std::size_t n) {
   return sum;
 }
 
-/// Whether sums of a few values of the size of 1 are the same but for the order of their terms, which is NCCL's own.
+/// Whether sums of a few values of the size of 1 are the same but for the order of their terms,
+/// which is NCCL's own.
 bool are_near(const std::vector<float>& sums, const std::vector<float>& expected) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     if (!(std::abs(sums.at(i) - expected[i]) <= 1e-5F)) return false;
@@ -57,7 +58,8 @@ struct World {
   std::unique_ptr<Communicator> group() {
     std::vector<int> members(static_cast<std::size_t>(size));
     std::iota(members.begin(), members.end(), 0);
-    auto host = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, next_tag++, "test", host_arena, waiter);
+    auto host = std::make_unique<MpiCommunicator>(MPI_COMM_WORLD, members, next_tag++, "test",
+                                                  host_arena, waiter);
     return groups->make(std::move(host), "the test", waiter);
   }
   void wait(Pending& pending) {
@@ -85,7 +87,8 @@ TEST_CASE("NCCL's sums and maxima are those of all members", "[np1][np2][np4][np
     const DeviceValues sum(world.arena, contribution(world.rank, n));
     group->all_reduce_sum(sum.data(), n);
     CHECK(are_near(sum.read(), sum_of_all(0, world.size, n)));
-    const DeviceValues max(world.arena, std::vector<float>(n, static_cast<float>((world.rank + 1) % world.size)));
+    const DeviceValues max(
+        world.arena, std::vector<float>(n, static_cast<float>((world.rank + 1) % world.size)));
     group->all_reduce_max(max.data(), n);
     CHECK(max.read() == std::vector<float>(n, static_cast<float>(world.size - 1)));
   }
@@ -95,7 +98,8 @@ TEST_CASE("NCCL's sums and maxima are those of all members", "[np1][np2][np4][np
   CHECK(values[1] == world.size * (world.size - 1) / 2);
 }
 
-TEST_CASE("NCCL's halves move even and uneven slices, and nothing else", "[np1][np2][np4][np8][own]") {
+TEST_CASE("NCCL's halves move even and uneven slices, and nothing else",
+          "[np1][np2][np4][np8][own]") {
   World world;
   const auto group = world.group();
   std::vector<Interval> even, uneven;  // with gaps, and empty ones
@@ -158,7 +162,8 @@ TEST_CASE("sums of two groups go on at once, started in any order, while the hos
   constexpr int rounds = 4;
   std::vector<DeviceValues> arrays;
   std::vector<PendingPtr> pending;
-  for (int i = 0; i < 2 * rounds; ++i) arrays.emplace_back(world.arena, contribution(100 * i + world.rank, n));
+  for (int i = 0; i < 2 * rounds; ++i)
+    arrays.emplace_back(world.arena, contribution(100 * i + world.rank, n));
   for (int i = 0; i < 2 * rounds; ++i) {
     const int k = world.rank % 2 == 0 ? i : i ^ 1;  // group a's first, or b's
     Communicator& group = k % 2 == 0 ? *a : *b;
@@ -171,19 +176,22 @@ TEST_CASE("sums of two groups go on at once, started in any order, while the hos
   }
 }
 
-TEST_CASE("a sum that a member does not come to is named, and the group ended", "[np2][np4][np8][own]") {
+TEST_CASE("a sum that a member does not come to is named, and the group ended",
+          "[np2][np4][np8][own]") {
   World world;
   Waiter impatient(0.3, CoreUse::shared);
   auto group = world.group();
   const DeviceValues values(world.arena, contribution(world.rank, 10));
-  group->all_reduce_sum(values.data(), 10);  // the first one makes the connections, for which all have to come
+  group->all_reduce_sum(values.data(), 10);  // the first one makes the connections, for which all
+                                             // have to come
   if (world.rank != 1) {
     const PendingPtr sum = group->start_all_reduce_sum(values.data(), 10);
     while (!sum->join()) {
     }
     Ended ended(*sum);
-    CHECK_THROWS_WITH(impatient.wait(ended, [] { return std::string("stage 0 at B0.0"); }),
-                      Catch::Contains("stage 0 at B0.0") && Catch::Contains("a sum of 10 elements in the test"));
+    CHECK_THROWS_WITH(
+        impatient.wait(ended, [] { return std::string("stage 0 at B0.0"); }),
+        Catch::Contains("stage 0 at B0.0") && Catch::Contains("a sum of 10 elements in the test"));
     CHECK_THAT(world.groups->unfinished(), Catch::Contains("a sum of 10 elements in the test"));
   }
   MPI_Barrier(MPI_COMM_WORLD);

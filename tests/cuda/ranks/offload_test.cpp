@@ -1,4 +1,5 @@
-// Optimizer state and activations in memory of the host: the same bits as without, in less memory of the GPU.
+// Optimizer state and activations in memory of the host: the same bits as without, in less memory
+// of the GPU.
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,13 +50,15 @@ Plan with(Plan plan, Offload offload, int zero_stage = 0, Recompute recompute = 
   return plan;
 }
 
-std::unique_ptr<Session> session_of(const Reference& reference, const Plan& plan, const SessionOptions& options) {
+std::unique_ptr<Session> session_of(const Reference& reference, const Plan& plan,
+                                    const SessionOptions& options) {
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan,
                                    RankMap::identity(size_of(MPI_COMM_WORLD)), options);
 }
 
-/// The whole state that this rank holds after some steps, loss by loss and element by element, and what it took.
+/// The whole state that this rank holds after some steps, loss by loss and element by element, and
+/// what it took.
 struct Trained {
   std::vector<double> losses;
   std::vector<float> values;
@@ -82,18 +85,21 @@ Trained train(const Reference& reference, const Plan& plan, const SessionOptions
 }
 
 std::string text_of(const Plan& plan) {
-  return plan.shape() + " " + plan.schedule.name + " zero " + std::to_string(plan.stages.front().zero_stage) + " " +
+  return plan.shape() + " " + plan.schedule.name + " zero " +
+         std::to_string(plan.stages.front().zero_stage) + " " +
          to_string(plan.stages.front().recompute);
 }
 
 /// Offloading changes no bit of what this plan gives.
-void check_same(const Reference& reference, const Plan& plan, const Gpu& gpu, const std::vector<Offload>& offloads) {
+void check_same(const Reference& reference, const Plan& plan, const Gpu& gpu,
+                const std::vector<Offload>& offloads) {
   const int zero_stage = plan.stages.front().zero_stage;
   const Recompute recompute = plan.stages.front().recompute;
   const Trained expected = train(reference, plan, gpu.options());
   for (const Offload& offload : offloads) {
     const Plan offloaded = with(plan, offload, zero_stage, recompute);
-    INFO(text_of(offloaded) << ", states " << offload.states << ", activations " << offload.activations);
+    INFO(text_of(offloaded) << ", states " << offload.states << ", activations "
+                            << offload.activations);
     const Trained trained = train(reference, offloaded, gpu.options());
     CHECK(trained.losses == expected.losses);
     CHECK(trained.values == expected.values);
@@ -117,17 +123,21 @@ TEST_CASE("offloading changes no bit of one rank's training", "[np1]") {
   const Gpu gpu;
   const Reference untied("untied");
   check_same(untied, untied.plan(1, 1, 1, 2, "gpipe"), gpu, {states, activations, both});
-  check_same(untied, with(untied.plan(1, 1, 1, 4, "1f1b"), nothing, 0, Recompute::full), gpu, {both});
+  check_same(untied, with(untied.plan(1, 1, 1, 4, "1f1b"), nothing, 0, Recompute::full), gpu,
+             {both});
   const Reference tied("tied");
-  check_same(tied, with(tied.plan(1, 1, 1, 4, "1f1b"), nothing, 0, Recompute::selective), gpu, {both});
+  check_same(tied, with(tied.plan(1, 1, 1, 4, "1f1b"), nothing, 0, Recompute::selective), gpu,
+             {both});
 }
 
 TEST_CASE("offloading changes no bit of four ranks' training", "[np4][own]") {
   const Gpu gpu;
   const Reference tied("tied");
-  check_same(tied, with(tied.plan(2, 2, 1, 2, "1f1b"), nothing, 1), gpu, {states, activations, both});
+  check_same(tied, with(tied.plan(2, 2, 1, 2, "1f1b"), nothing, 1), gpu,
+             {states, activations, both});
   check_same(tied, tied.plan(2, 1, 2, 1, "zb-h1"), gpu, {both});
-  check_same(tied, with(tied.plan(2, 2, 1, 2, "interleaved-1f1b", 2), nothing, 3, Recompute::full), gpu, {both});
+  check_same(tied, with(tied.plan(2, 2, 1, 2, "interleaved-1f1b", 2), nothing, 3, Recompute::full),
+             gpu, {both});
 }
 
 TEST_CASE("what is offloaded takes no memory of the GPU", "[np1]") {
@@ -139,7 +149,8 @@ TEST_CASE("what is offloaded takes no memory of the GPU", "[np1]") {
   SessionOptions capped = gpu.options();
   capped.memory_bytes = away.peak_bytes;
   CHECK(train(reference, with(plan, both), capped).losses == here.losses);
-  CHECK_THROWS_WITH(train(reference, with(plan, nothing), capped), Catch::Contains("out of device memory"));
+  CHECK_THROWS_WITH(train(reference, with(plan, nothing), capped),
+                    Catch::Contains("out of device memory"));
 }
 
 TEST_CASE("offloaded state goes to other plans and comes from them", "[np4][own]") {

@@ -22,7 +22,8 @@ Traced traced_iteration(const Reference& reference, const Plan& plan, Gpus gpus)
   const auto gpu = make_gpu_backend(gpu_of_rank(gpus));
   SessionOptions options = {.backend = gpu->backend()};
   const Model model = build_model(reference.config.model, reference.config.training, "test");
-  Session session(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(plan.num_devices()), options);
+  Session session(MPI_COMM_WORLD, reference.config, model, plan,
+                  RankMap::identity(plan.num_devices()), options);
   reference.fill(session);
   Traced traced;
   session.record(&traced.trace);
@@ -60,7 +61,8 @@ TEST_CASE("a GPU's trace is in the order of the program, by its own clock", "[np
   for (const TraceEvent& event : traced.trace) {
     if (event.lane == Lane::compute) computed += event.end - event.begin;
   }
-  CHECK(computed > 0.5 * traced.trace.back().end);  // by the GPU's clock, which others on the machine do not stop
+  CHECK(computed > 0.5 * traced.trace.back().end);  // by the GPU's clock, which others on the
+                                                    // machine do not stop
 }
 
 TEST_CASE("a profiler is told instruction, stage, chunk and micro-batch", "[np1]") {
@@ -69,8 +71,9 @@ TEST_CASE("a profiler is told instruction, stage, chunk and micro-batch", "[np1]
   traced_iteration(reference, reference.plan(1, 1, 1, 4, "1f1b"), Gpus::own);
   const std::vector<std::string> ranges = take_ranges();
   if (hardware() == Hardware::gpus) return;  // its profiler keeps them
-  for (const char* name : {"F0.1, stage 0, chunk 0, micro-batch 1", "BW0.0, stage 0, chunk 0, micro-batch 0",
-                           "sum loss, stage 0", "optimizer step, stage 0"}) {
+  for (const char* name :
+       {"F0.1, stage 0, chunk 0, micro-batch 1", "BW0.0, stage 0, chunk 0, micro-batch 0",
+        "sum loss, stage 0", "optimizer step, stage 0"}) {
     CAPTURE(name);
     CHECK(std::count(ranges.begin(), ranges.end(), name) == 2);  // of two iterations
   }

@@ -56,8 +56,9 @@ TEST_CASE("ranks that see one GPU each, all as number 0, have four", "[np4]") {
                           "0000:04:00.0 0000:05:00.0 50; 0000:04:00.0 0000:06:00.0 50");
   const Discovery found = found_with(PPTRAIN_NVML_STAND_IN);
   check_four_gpus(found);
-  CHECK(found.neighbours[0] ==
-        std::map<int, GpuLink>{{1, GpuLink::nvlink}, {2, GpuLink::through_host}, {3, GpuLink::through_host}});
+  CHECK(found.neighbours[0] == std::map<int, GpuLink>{{1, GpuLink::nvlink},
+                                                      {2, GpuLink::through_host},
+                                                      {3, GpuLink::through_host}});
   const Variable width("COLUMNS", "160");  // no cell is wrapped
   const std::string table = describe_gpus(found.ranks, found.neighbours);
   CHECK(table.find("0000:06:00.0") != std::string::npos);
@@ -79,7 +80,8 @@ TEST_CASE("four ranks that see two GPUs share them and their memory", "[np4]") {
   const Discovery found = found_with(no_nvml);
   REQUIRE(found.cluster.num_devices() == 4);
   CHECK(found.cluster.groups.front().cores == 2);
-  const double memory = found.cluster.device_kinds.front().memory;  // less than half of 4 GiB less 1/16
+  const double memory = found.cluster.device_kinds.front().memory;  // less than half of 4 GiB less
+                                                                    // 1/16
   CHECK(memory <= 2.0 * 0.9375 * 1073741824.0);
   CHECK(memory > 0.85 * 2.0 * 0.9375 * 1073741824.0);
   CHECK(found.neighbours[0].at(2) == GpuLink::same_gpu);
@@ -113,11 +115,11 @@ TEST_CASE("optimizers that compute on the host alone are refused where there are
   }
   for (const std::string name : {"adafactor", "muon"}) {
     config.optimizer.kind = *optimizer_names().find(name);
-    CHECK(
-        complaint_of([&] { check_optimizer(config, gpu); })
-            .ends_with("name = \"" + name +
-                       "\" where ranks compute with GPUs (its steps are computed on the host alone); use [job] device "
-                       "= \"host\", or one of adamw, sgd, lion"));
+    CHECK(complaint_of([&] { check_optimizer(config, gpu); })
+              .ends_with("name = \"" + name +
+                         "\" where ranks compute with GPUs (its steps are computed on the host "
+                         "alone); use [job] device "
+                         "= \"host\", or one of adamw, sgd, lion"));
     CHECK_NOTHROW(check_optimizer(config, RankDevice()));
   }
 }
@@ -126,16 +128,20 @@ TEST_CASE("a job's machine is its GPUs, or the host where it asks for that", "[n
   cuda_on_host::set_gpus({{.bus = 3 + own_rank()}});
   Waiter waiter(600.0, CoreUse::shared);
   Config config;
-  const Machine on_gpus = find_machine(MPI_COMM_WORLD, waiter, "discover", RankDevice(MPI_COMM_WORLD, waiter, config));
+  const Machine on_gpus =
+      find_machine(MPI_COMM_WORLD, waiter, "discover", RankDevice(MPI_COMM_WORLD, waiter, config));
   CHECK(on_gpus.cluster.device_kinds.front().name == "standin");
   CHECK(describe_machine(on_gpus).find("GPUs\n") != std::string::npos);
   config.job.gpu_transport = GpuTransport::mpi;  // links are measured by way of the host then
   const RankDevice by_mpi(MPI_COMM_WORLD, waiter, config);
   REQUIRE(by_mpi.probed() != nullptr);
   CHECK(by_mpi.probed()->direct == nullptr);
-  CHECK(find_machine(MPI_COMM_WORLD, waiter, "discover", by_mpi).cluster.groups.front().link.bandwidth > 1e6);
+  CHECK(find_machine(MPI_COMM_WORLD, waiter, "discover", by_mpi)
+            .cluster.groups.front()
+            .link.bandwidth > 1e6);
   config.job.device = DeviceChoice::host;
-  const Machine on_host = find_machine(MPI_COMM_WORLD, waiter, "discover", RankDevice(MPI_COMM_WORLD, waiter, config));
+  const Machine on_host =
+      find_machine(MPI_COMM_WORLD, waiter, "discover", RankDevice(MPI_COMM_WORLD, waiter, config));
   CHECK(on_host.cluster.device_kinds.front().name != "standin");
   CHECK(on_host.gpus.empty());
 }

@@ -8,12 +8,14 @@
 using namespace pptrain;
 using namespace pptrain::test;
 
-TEST_CASE("an MPI that takes the GPU's memory gives the curve of one that does not, bit for bit", "[np4]") {
+TEST_CASE("an MPI that takes the GPU's memory gives the curve of one that does not, bit for bit",
+          "[np4]") {
   const Reference reference("tied");
   const auto gpu = make_gpu_backend(gpu_of_rank(Gpus::shared));
   SessionOptions options = {.backend = gpu->backend()};
   options.direct = gpu->direct();
-  for (const Plan& plan : {reference.plan(2, 2, 1, 2, "zb-h1"), reference.plan(2, 1, 2, 2, "interleaved-1f1b", 2)}) {
+  for (const Plan& plan :
+       {reference.plan(2, 2, 1, 2, "zb-h1"), reference.plan(2, 1, 2, 2, "interleaved-1f1b", 2)}) {
     INFO(plan.shape());
     options.mpi_memory = MpiDeviceMemory{MessagePath::by_host, "the test says so"};
     const Curve by_host = train_reference(MPI_COMM_WORLD, reference, plan, 2, options);

@@ -29,7 +29,8 @@ std::vector<float> values_of(const CheckpointDataset& dataset, int number) {
 }
 
 CheckpointState some_state() {
-  CheckpointState state = {7, 56, 1234, 512.0, 3, 1, "100 samples", "[job]\nname = \"x\"\n", "{}", "{\"a\": 1}", ""};
+  CheckpointState state = {
+      7, 56, 1234, 512.0, 3, 1, "100 samples", "[job]\nname = \"x\"\n", "{}", "{\"a\": 1}", ""};
   state.profile += std::string(100000, ' ');  // more than an attribute may hold
   return state;
 }
@@ -47,7 +48,8 @@ std::vector<CheckpointDataset> write_checkpoint(const std::string& path) {
       const Interval block = datasets[d].block(b);
       const float* begin = values.data() + block.begin;
       datasets[d].digests.push_back(block_digest(begin, static_cast<std::size_t>(block.size())));
-      file.write(datasets[d].block_offset(b), begin, static_cast<std::size_t>(block.size()) * sizeof(float), "x");
+      file.write(datasets[d].block_offset(b), begin,
+                 static_cast<std::size_t>(block.size()) * sizeof(float), "x");
     }
   }
   file.sync();
@@ -96,12 +98,15 @@ TEST_CASE("what is damaged, torn or foreign is refused by name") {
   const std::string path = folder.path("step-7.h5");
   const std::vector<CheckpointDataset> written = write_checkpoint(path);
   flip(path, written[2].block_offset(1) + 3);
-  CHECK_THAT(complaint_about(path),
-             Catch::Contains("/optimizer/a.weight/m is damaged") && Catch::Contains("elements 1048576 to 1049600"));
+  CHECK_THAT(complaint_about(path), Catch::Contains("/optimizer/a.weight/m is damaged") &&
+                                        Catch::Contains("elements 1048576 to 1049600"));
   CHECK_THROWS_AS(check_blocks(path, read_checkpoint_head(path), 0, 1), Error);
   flip(path, written[2].block_offset(1) + 3);
   flip(path, written[1].offset);
-  CHECK_THAT(complaint_of([&] { ParameterFile(path).read("a.weight", {1025, 1024}); }), Catch::Contains("damaged"));
+  CHECK_THAT(complaint_of([&] {
+               ParameterFile(path).read("a.weight", {1025, 1024});
+             }),
+             Catch::Contains("damaged"));
   flip(path, written[1].offset);
   check_blocks(path, read_checkpoint_head(path));
 
@@ -112,8 +117,10 @@ TEST_CASE("what is damaged, torn or foreign is refused by name") {
     fs::resize_file(torn, static_cast<std::uintmax_t>(share * static_cast<double>(whole)));
     CHECK_THAT(complaint_about(torn), Catch::Contains("torn"));
   }
-  CHECK_THAT(complaint_about(folder.write("text.h5", "no HDF5 at all")), Catch::Contains("cannot be read"));
-  CHECK_THAT(complaint_about(test_data("gpt2-reference/tied/initial.h5")), Catch::Contains("no checkpoint"));
+  CHECK_THAT(complaint_about(folder.write("text.h5", "no HDF5 at all")),
+             Catch::Contains("cannot be read"));
+  CHECK_THAT(complaint_about(test_data("gpt2-reference/tied/initial.h5")),
+             Catch::Contains("no checkpoint"));
   CHECK_THAT(complaint_about(folder.path("none.h5")), Catch::Contains("does not exist"));
   CHECK_THAT(complaint_about(fs::path(path).parent_path()), Catch::Contains("it is a directory"));
 }
@@ -121,7 +128,8 @@ TEST_CASE("what is damaged, torn or foreign is refused by name") {
 TEST_CASE("a checkpoint with values that are no numbers is refused by name, wherever they are") {
   const TestFolder folder("checkpoint");
   for (const float bad : {NAN, -NAN, INFINITY, -INFINITY}) {
-    for (const std::size_t place : {std::size_t{0}, std::size_t{17}, std::size_t{1 << 20}, std::size_t{1049599}}) {
+    for (const std::size_t place :
+         {std::size_t{0}, std::size_t{17}, std::size_t{1 << 20}, std::size_t{1049599}}) {
       const std::string path = folder.path("step-7.h5");
       std::vector<CheckpointDataset> datasets = {{"/parameters/a.weight", {1025, 1024}, 0, {}}};
       lay_out_checkpoint(path, datasets);
@@ -137,14 +145,16 @@ TEST_CASE("a checkpoint with values that are no numbers is refused by name, wher
             block_digest(values.data() + block.begin, static_cast<std::size_t>(block.size())));
       }
       seal_checkpoint(path, datasets, some_state());
-      CHECK_THAT(complaint_about(path), Catch::Contains("/parameters/a.weight holds NaN or infinity"));
+      CHECK_THAT(complaint_about(path),
+                 Catch::Contains("/parameters/a.weight holds NaN or infinity"));
       CHECK_THAT(complaint_of([&] {
                    ParameterFile(path).read("a.weight", {1025, 1024});
                  }),
                  Catch::Contains("/parameters/a.weight holds NaN or infinity"));
     }
   }
-  const std::vector<float> extremes = {std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest(),
+  const std::vector<float> extremes = {std::numeric_limits<float>::max(),
+                                       std::numeric_limits<float>::lowest(),
                                        std::numeric_limits<float>::denorm_min(), -0.0F};
   CHECK(all_finite(extremes.data(), extremes.size()));
 }
@@ -155,10 +165,12 @@ TEST_CASE("a flipped bit anywhere is found or changes nothing") {
   const std::vector<CheckpointDataset> written = write_checkpoint(path);
   const auto size = static_cast<std::int64_t>(fs::file_size(path));
   std::int64_t found = 0;
-  // Everything before the large values, and what lies behind them, byte by byte; a step that is no power of two.
+  // Everything before the large values, and what lies behind them, byte by byte; a step that is no
+  // power of two.
   const std::int64_t values_begin = written[1].offset + 64;
   const std::int64_t values_end = written[2].block_offset(1) + 4096;
-  for (std::int64_t offset = 0; offset < size; offset += offset < values_begin || offset > values_end ? 37 : 999983) {
+  for (std::int64_t offset = 0; offset < size;
+       offset += offset < values_begin || offset > values_end ? 37 : 999983) {
     flip(path, offset);
     try {
       const CheckpointHead head = read_checkpoint_head(path);
@@ -178,7 +190,8 @@ TEST_CASE("a flipped bit among many datasets is found or changes nothing") {
   const TestFolder folder("checkpoint");
   const std::string path = folder.path("step-7.h5");
   std::vector<CheckpointDataset> datasets;
-  for (int d = 0; d < 20; ++d) datasets.push_back({fmt::format("/parameters/h.{}.ln_1.weight", d), {2}, 0, {}});
+  for (int d = 0; d < 20; ++d)
+    datasets.push_back({fmt::format("/parameters/h.{}.ln_1.weight", d), {2}, 0, {}});
   lay_out_checkpoint(path, datasets);
   const float values[2] = {1.0F, 2.0F};
   DataFile file(path, DataFile::Mode::write);
@@ -204,12 +217,15 @@ TEST_CASE("a flipped bit among many datasets is found or changes nothing") {
   CHECK(found > 100);
 }
 
-TEST_CASE("a checkpoint for which the disk is too small, by however little, is a failure and nothing worse") {
+TEST_CASE(
+    "a checkpoint for which the disk is too small, by however little, is a failure and nothing "
+    "worse") {
   const TestFolder folder("checkpoint");
   const std::string path = folder.path("step-1.h5");
   const auto write_small = [&] {
     std::vector<CheckpointDataset> datasets;
-    for (int d = 0; d < 40; ++d) datasets.push_back({fmt::format("/parameters/layer.{}.weight", d), {8, 16}, 0, {}});
+    for (int d = 0; d < 40; ++d)
+      datasets.push_back({fmt::format("/parameters/layer.{}.weight", d), {8, 16}, 0, {}});
     lay_out_checkpoint(path, datasets);
     DataFile file(path, DataFile::Mode::write);
     for (CheckpointDataset& dataset : datasets) {
@@ -258,24 +274,29 @@ TEST_CASE("checkpoints appear whole, the newest are kept, and what is half writt
     checkpoints.remove_old(2);
   }
   // Times count for nothing: clocks differ, and copies have new ones.
-  CHECK(checkpoints.files() == std::vector<std::string>{checkpoints.file(100), checkpoints.file(10)});
+  CHECK(checkpoints.files() ==
+        std::vector<std::string>{checkpoints.file(100), checkpoints.file(10)});
   set_aside({checkpoints.file(100)});
   CHECK(checkpoints.files() == std::vector<std::string>{checkpoints.file(10)});
   CHECK(fs::exists(checkpoints.file(100) + ".damaged"));
   CHECK(step_of_checkpoint("a/step-12.h5") == 12);
-  for (const char* other : {"step-.h5", "step-1.h5.partial", "step-1x.h5", "step--1.h5", "best.h5"}) {
+  for (const char* other :
+       {"step-.h5", "step-1.h5.partial", "step-1x.h5", "step--1.h5", "best.h5"}) {
     CHECK_FALSE(step_of_checkpoint(other).has_value());
   }
   CHECK_THROWS_AS(CheckpointFolder("/proc/nowhere").prepare(), Error);
 }
 
-TEST_CASE("the run that wrote a checkpoint last comes first, and a folder that cannot be read is an error") {
+TEST_CASE(
+    "the run that wrote a checkpoint last comes first, and a folder that cannot be read is an "
+    "error") {
   const TestFolder folder("checkpoint");
   const auto add = [&](const std::string& run, std::int64_t step, int seconds) {
     const CheckpointFolder checkpoints(folder.path("out/job/" + run));
     checkpoints.prepare();
     std::ofstream(checkpoints.file(step)) << "whole";
-    fs::last_write_time(checkpoints.file(step), fs::file_time_type() + std::chrono::seconds(seconds));
+    fs::last_write_time(checkpoints.file(step),
+                        fs::file_time_type() + std::chrono::seconds(seconds));
     return checkpoints.file(step);
   };
   add("a", 5, 10);

@@ -48,27 +48,35 @@ void edit(const std::string& path, const std::function<void(hid_t)>& change) {
 
 /// Puts a dataset filled with bytes 'A' in the place of the one that is there.
 void put_dataset(hid_t file, const std::string& name, const Strange& strange) {
-  if (H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0) check_hdf5(H5Ldelete(file, name.c_str(), H5P_DEFAULT), "delete");
-  const Hdf5Handle space(H5Screate_simple(static_cast<int>(strange.shape.size()), strange.shape.data(), nullptr),
-                         H5Sclose, "space");
-  const Hdf5Handle dataset(
-      H5Dcreate2(file, name.c_str(), strange.type, space.get(), H5P_DEFAULT, strange.properties, H5P_DEFAULT), H5Dclose,
-      "dataset");
+  if (H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0)
+    check_hdf5(H5Ldelete(file, name.c_str(), H5P_DEFAULT), "delete");
+  const Hdf5Handle space(
+      H5Screate_simple(static_cast<int>(strange.shape.size()), strange.shape.data(), nullptr),
+      H5Sclose, "space");
+  const Hdf5Handle dataset(H5Dcreate2(file, name.c_str(), strange.type, space.get(), H5P_DEFAULT,
+                                      strange.properties, H5P_DEFAULT),
+                           H5Dclose, "dataset");
   const auto elements = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
   if (elements > 1U << 20) return;
   const std::string bytes(elements * H5Tget_size(strange.type), 'A');
-  check_hdf5(H5Dwrite(dataset.get(), strange.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()), "write");
+  check_hdf5(H5Dwrite(dataset.get(), strange.type, H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()),
+             "write");
 }
 
-void put_attribute(hid_t file, const std::string& object, const std::string& name, const Strange& strange) {
+void put_attribute(hid_t file, const std::string& object, const std::string& name,
+                   const Strange& strange) {
   const Hdf5Handle at(H5Oopen(file, object.c_str(), H5P_DEFAULT), H5Oclose, "object");
-  if (H5Aexists(at.get(), name.c_str()) > 0) check_hdf5(H5Adelete(at.get(), name.c_str()), "delete");
-  const Hdf5Handle space(H5Screate_simple(static_cast<int>(strange.shape.size()), strange.shape.data(), nullptr),
-                         H5Sclose, "space");
-  const Hdf5Handle attribute(H5Acreate2(at.get(), name.c_str(), strange.type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-                             H5Aclose, "attribute");
-  const std::string bytes(
-      static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get())) * H5Tget_size(strange.type), 'A');
+  if (H5Aexists(at.get(), name.c_str()) > 0)
+    check_hdf5(H5Adelete(at.get(), name.c_str()), "delete");
+  const Hdf5Handle space(
+      H5Screate_simple(static_cast<int>(strange.shape.size()), strange.shape.data(), nullptr),
+      H5Sclose, "space");
+  const Hdf5Handle attribute(
+      H5Acreate2(at.get(), name.c_str(), strange.type, space.get(), H5P_DEFAULT, H5P_DEFAULT),
+      H5Aclose, "attribute");
+  const std::string bytes(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get())) *
+                              H5Tget_size(strange.type),
+                          'A');
   check_hdf5(H5Awrite(attribute.get(), strange.type, bytes.data()), "write");
 }
 
@@ -78,14 +86,16 @@ std::string write_checkpoint(const TestFolder& folder) {
   lay_out_checkpoint(path, datasets);
   const std::vector<float> values = {1, 2, 3, 4, 5, 6};
   datasets[0].digests.push_back(block_digest(values.data(), values.size()));
-  DataFile(path, DataFile::Mode::write).write(datasets[0].offset, values.data(), values.size() * sizeof(float), "p");
+  DataFile(path, DataFile::Mode::write)
+      .write(datasets[0].offset, values.data(), values.size() * sizeof(float), "p");
   seal_checkpoint(path, datasets, {7, 56, 1234, 1.0, 0, 0, "data", "[job]\n", "{}", "{}", ""});
   return path;
 }
 
 void append_rows(MetricsFile& file) {
   const std::vector<RankMetrics> ranks = {{1, 2, 3, 4}, {5, 6, 7, 8}};
-  for (std::int64_t step = 1; step <= 5; ++step) file.append_step({step, 5.5, 1, 1, 1, 1, 1, 1, 4096}, ranks);
+  for (std::int64_t step = 1; step <= 5; ++step)
+    file.append_step({step, 5.5, 1, 1, 1, 1, 1, 1, 4096}, ranks);
   file.append_evaluation(5, 0.5);
   file.append_drift(5, 1, 1.5);
 }
@@ -130,7 +140,9 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
-void write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 /// The place in the file where some bytes begin.
 std::size_t offset_of(const std::string& bytes, const std::string& part) {
@@ -149,10 +161,12 @@ TEST_CASE("texts of array shape in a checkpoint are refused", "[hdf5_read]") {
   CHECK_THAT(complaint_of_checkpoint(path), Catch::Contains("this is no checkpoint"));
   path = write_checkpoint(folder);
   edit(path, [&](hid_t file) { put_attribute(file, "/state", "xxh3_64", {{4000}, text.get()}); });
-  CHECK_THAT(complaint_of_checkpoint(path), Catch::Contains("reading xxh3_64 failed: its shape is (4000) and not ()"));
+  CHECK_THAT(complaint_of_checkpoint(path),
+             Catch::Contains("reading xxh3_64 failed: its shape is (4000) and not ()"));
   path = write_checkpoint(folder);
   edit(path, [&](hid_t file) { put_dataset(file, "/state/plan", {{100000}, text.get()}); });
-  CHECK_THAT(complaint_of_checkpoint(path), Catch::Contains("reading plan failed: its shape is (100000)"));
+  CHECK_THAT(complaint_of_checkpoint(path),
+             Catch::Contains("reading plan failed: its shape is (100000)"));
 }
 
 TEST_CASE("numbers of other shapes and types in a checkpoint are refused", "[hdf5_read]") {
@@ -162,8 +176,10 @@ TEST_CASE("numbers of other shapes and types in a checkpoint are refused", "[hdf
     edit(path, change);
     return complaint_of_checkpoint(path);
   };
-  CHECK_THAT(refused([](hid_t f) { put_dataset(f, "/state/step", {{1000}}); }), Catch::Contains("its shape is (1000)"));
-  const Hdf5Handle array(H5Tarray_create2(H5T_NATIVE_INT64, 1, std::vector<hsize_t>{1000}.data()), H5Tclose, "type");
+  CHECK_THAT(refused([](hid_t f) { put_dataset(f, "/state/step", {{1000}}); }),
+             Catch::Contains("its shape is (1000)"));
+  const Hdf5Handle array(H5Tarray_create2(H5T_NATIVE_INT64, 1, std::vector<hsize_t>{1000}.data()),
+                         H5Tclose, "type");
   CHECK_THAT(refused([&](hid_t f) {
                put_dataset(f, "/state/step", {{}, array.get()});
              }),
@@ -187,7 +203,8 @@ TEST_CASE("numbers of other shapes and types in a checkpoint are refused", "[hdf
   CHECK_THAT(refused([](hid_t f) {
                put_dataset(f, "/parameters/p", {{1ULL << 20, 1ULL << 20}, H5T_IEEE_F32LE});
              }),
-             Catch::Contains("its values are not all there") || Catch::Contains("the file ends before it"));
+             Catch::Contains("its values are not all there") ||
+                 Catch::Contains("the file ends before it"));
 }
 
 TEST_CASE("series of more dimensions or other types are refused", "[hdf5_read]") {
@@ -218,8 +235,9 @@ TEST_CASE("series of more dimensions or other types are refused", "[hdf5_read]")
                put_dataset(f, "/steps/loss", {{5}, H5T_NATIVE_INT64});
              }),
              Catch::Contains("its values are not floating-point numbers"));
-  CHECK_THAT(refused([](hid_t f) { check_hdf5(H5Ldelete(f, "/drift/factor", H5P_DEFAULT), "delete"); }),
-             Catch::Contains("opening factor failed"));
+  CHECK_THAT(
+      refused([](hid_t f) { check_hdf5(H5Ldelete(f, "/drift/factor", H5P_DEFAULT), "delete"); }),
+      Catch::Contains("opening factor failed"));
   const Hdf5Handle text = text_of_bytes(20);
   CHECK_THAT(refused([&](hid_t f) {
                put_attribute(f, "/environment", "hosts", {{3000}, text.get()});
@@ -231,32 +249,43 @@ TEST_CASE("values that are elsewhere are refused", "[hdf5_read]") {
   const TestFolder folder("elsewhere");
   const std::string other = folder.path("other.h5");
   const std::vector<std::function<void(hid_t)>> changes = {
-      [&](hid_t f) { check_hdf5(H5Lcreate_external(other.c_str(), "/p", f, "p", H5P_DEFAULT, H5P_DEFAULT), "link"); },
       [&](hid_t f) {
-        check_hdf5(H5Lcreate_external(other.c_str(), "/", f, "out", H5P_DEFAULT, H5P_DEFAULT), "link");
+        check_hdf5(H5Lcreate_external(other.c_str(), "/p", f, "p", H5P_DEFAULT, H5P_DEFAULT),
+                   "link");
+      },
+      [&](hid_t f) {
+        check_hdf5(H5Lcreate_external(other.c_str(), "/", f, "out", H5P_DEFAULT, H5P_DEFAULT),
+                   "link");
         check_hdf5(H5Lcreate_soft("/out/p", f, "p", H5P_DEFAULT, H5P_DEFAULT), "link");
       },
       [&](hid_t f) {
         const Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "properties");
-        check_hdf5(H5Pset_external(properties.get(), folder.write("raw", std::string(40, 'B')).c_str(), 0, 40), "raw");
+        check_hdf5(H5Pset_external(properties.get(),
+                                   folder.write("raw", std::string(40, 'B')).c_str(), 0, 40),
+                   "raw");
         const hsize_t rows = 5;
         const Hdf5Handle space(H5Screate_simple(1, &rows, nullptr), H5Sclose, "space");
-        Hdf5Handle(H5Dcreate2(f, "p", H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+        Hdf5Handle(H5Dcreate2(f, "p", H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, properties.get(),
+                              H5P_DEFAULT),
                    H5Dclose, "dataset");
       },
       [&](hid_t f) {
         const Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "properties");
         const hsize_t rows = 5;
         const Hdf5Handle space(H5Screate_simple(1, &rows, nullptr), H5Sclose, "space");
-        check_hdf5(H5Pset_virtual(properties.get(), space.get(), other.c_str(), "/p", space.get()), "virtual");
-        Hdf5Handle(H5Dcreate2(f, "p", H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+        check_hdf5(H5Pset_virtual(properties.get(), space.get(), other.c_str(), "/p", space.get()),
+                   "virtual");
+        Hdf5Handle(H5Dcreate2(f, "p", H5T_NATIVE_DOUBLE, space.get(), H5P_DEFAULT, properties.get(),
+                              H5P_DEFAULT),
                    H5Dclose, "dataset");
       }};
-  const std::vector<std::string> reasons = {"link to another file", "link to another file", "in other files",
+  const std::vector<std::string> reasons = {"link to another file", "link to another file",
+                                            "in other files",
                                             "it is a virtual dataset, whose values are elsewhere"};
   const auto make = [&](const std::string& path, const std::function<void(hid_t)>& change) {
     fs::remove(path);
-    Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "create");
+    Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
+               "create");
     edit(path, change);
     return path;
   };
@@ -271,18 +300,23 @@ TEST_CASE("values that are elsewhere are refused", "[hdf5_read]") {
   const std::string metrics = write_metrics(folder);
   edit(metrics, [&](hid_t f) {
     check_hdf5(H5Lmove(f, "/steps", f, "/elsewhere", H5P_DEFAULT, H5P_DEFAULT), "move");
-    check_hdf5(H5Lcreate_external(metrics.c_str(), "/elsewhere", f, "/steps", H5P_DEFAULT, H5P_DEFAULT), "link");
+    check_hdf5(
+        H5Lcreate_external(metrics.c_str(), "/elsewhere", f, "/steps", H5P_DEFAULT, H5P_DEFAULT),
+        "link");
   });
-  CHECK_THAT(failure_of_metrics(metrics), Catch::Contains("opening steps failed: it is a link to another file"));
+  CHECK_THAT(failure_of_metrics(metrics),
+             Catch::Contains("opening steps failed: it is a link to another file"));
   const std::string features = make(folder.path("features.h5"), [&](hid_t f) {
-    check_hdf5(H5Lcreate_external(other.c_str(), "/p", f, "features", H5P_DEFAULT, H5P_DEFAULT), "link");
+    check_hdf5(H5Lcreate_external(other.c_str(), "/p", f, "features", H5P_DEFAULT, H5P_DEFAULT),
+               "link");
   });
   CHECK_THAT(complaint_of([&] {
                FeatureFile(features, {2, 5, 3, "c.toml:4"});
              }),
              Catch::Contains("it is a link to another file"));
   const std::string parameters = make(folder.path("parameters.h5"), [&](hid_t f) {
-    check_hdf5(H5Lcreate_external(other.c_str(), "/", f, "parameters", H5P_DEFAULT, H5P_DEFAULT), "link");
+    check_hdf5(H5Lcreate_external(other.c_str(), "/", f, "parameters", H5P_DEFAULT, H5P_DEFAULT),
+               "link");
   });
   CHECK_THAT(complaint_of([&] { ParameterFile(parameters).read("p", {5}); }),
              Catch::Contains("it is a link to another file"));
@@ -294,7 +328,8 @@ TEST_CASE("types, filters and chunks that nobody needs are refused", "[hdf5_read
   Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "create");
   const auto chunked = [](const std::vector<hsize_t>& chunk) {
     Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "properties");
-    check_hdf5(H5Pset_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data()), "chunk");
+    check_hdf5(H5Pset_chunk(properties.get(), static_cast<int>(chunk.size()), chunk.data()),
+               "chunk");
     return properties;
   };
   edit(path, [&](hid_t f) {
@@ -313,7 +348,8 @@ TEST_CASE("types, filters and chunks that nobody needs are refused", "[hdf5_read
     for (const hsize_t rows : {1U << 17, 1U << 20}) {
       const Hdf5Handle packed = chunked({rows});
       check_hdf5(H5Pset_deflate(packed.get(), 9), "deflate");
-      put_dataset(f, rows == 1U << 17 ? "packed" : "bomb", {{1U << 20}, H5T_STD_I64LE, packed.get()});
+      put_dataset(f, rows == 1U << 17 ? "packed" : "bomb",
+                  {{1U << 20}, H5T_STD_I64LE, packed.get()});
     }
     put_dataset(f, "sparse", {{1U << 24}, H5T_STD_I64LE, plain.get()});
     const Hdf5Handle odd(H5Tcopy(H5T_STD_I64LE), H5Tclose, "type");
@@ -325,14 +361,18 @@ TEST_CASE("types, filters and chunks that nobody needs are refused", "[hdf5_read
   });
   const Hdf5Handle file = open_to_read(path).file;
   const auto array = [&](const std::string& name) {
-    return Hdf5Array(Place::dataset, file, name, {Hdf5Expected::Kind::integer, {Hdf5Expected::any}, 1LL << 40});
+    return Hdf5Array(Place::dataset, file, name,
+                     {Hdf5Expected::Kind::integer, {Hdf5Expected::any}, 1LL << 40});
   };
-  CHECK(array("plain").values<std::int64_t>() == std::vector<std::int64_t>(100, 0x4141414141414141));
-  CHECK(array("deflated").values<std::int64_t>() == std::vector<std::int64_t>(100, 0x4141414141414141));
+  CHECK(array("plain").values<std::int64_t>() ==
+        std::vector<std::int64_t>(100, 0x4141414141414141));
+  CHECK(array("deflated").values<std::int64_t>() ==
+        std::vector<std::int64_t>(100, 0x4141414141414141));
   CHECK_THROWS_WITH(array("scaled"), Catch::Contains("is none of deflate, shuffle and fletcher32"));
   CHECK_THROWS_WITH(array("large"), Catch::Contains("its chunks have 536870912 bytes"));
   CHECK(array("packed").values<std::int64_t>().back() == 0x4141414141414141);
-  CHECK_THROWS_WITH(array("bomb"), Catch::Contains("its compressed chunks have 8388608 bytes unpacked"));
+  CHECK_THROWS_WITH(array("bomb"),
+                    Catch::Contains("its compressed chunks have 8388608 bytes unpacked"));
   CHECK_THROWS_WITH(array("sparse"), Catch::Contains("its values are not all there"));
   CHECK_THROWS_WITH(array("odd"), Catch::Contains("not integers"));
   CHECK_THROWS_WITH(array("named"), Catch::Contains("not integers"));
@@ -343,10 +383,13 @@ TEST_CASE("packed chunks that are shorter or longer than a chunk are refused", "
   const TestFolder folder("strange_chunks");
   const std::string path = folder.path("s.h5");
   // Four zeros in one stored block, as zlib writes them (RFC 1950 and 1951).
-  const std::vector<unsigned char> four = {0x78, 0x01, 0x01, 4, 0, 0xfb, 0xff, 0, 0, 0, 0, 0, 4, 0, 1};
-  const auto refused = [&](hsize_t rows, const std::vector<unsigned char>& packed, bool with_checksum) {
+  const std::vector<unsigned char> four = {0x78, 0x01, 0x01, 4, 0, 0xfb, 0xff, 0,
+                                           0,    0,    0,    0, 4, 0,    1};
+  const auto refused = [&](hsize_t rows, const std::vector<unsigned char>& packed,
+                           bool with_checksum) {
     fs::remove(path);
-    Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "create");
+    Hdf5Handle(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
+               "create");
     edit(path, [&](hid_t f) {
       const Hdf5Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "properties");
       check_hdf5(H5Pset_chunk(properties.get(), 1, &rows), "chunk");
@@ -354,13 +397,17 @@ TEST_CASE("packed chunks that are shorter or longer than a chunk are refused", "
       if (with_checksum) check_hdf5(H5Pset_fletcher32(properties.get()), "fletcher32");
       const Hdf5Handle space(H5Screate_simple(1, &rows, nullptr), H5Sclose, "space");
       const Hdf5Handle dataset(
-          H5Dcreate2(f, "d", H5T_STD_I8LE, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT), H5Dclose, "set");
+          H5Dcreate2(f, "d", H5T_STD_I8LE, space.get(), H5P_DEFAULT, properties.get(), H5P_DEFAULT),
+          H5Dclose, "set");
       const hsize_t first = 0;
-      check_hdf5(H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, 0, &first, packed.size(), packed.data()), "chunk");
+      check_hdf5(
+          H5Dwrite_chunk(dataset.get(), H5P_DEFAULT, 0, &first, packed.size(), packed.data()),
+          "chunk");
     });
     const Hdf5Handle file = open_to_read(path).file;
     try {
-      Hdf5Array(Place::dataset, file, "d", {Hdf5Expected::Kind::integer, {Hdf5Expected::any}, 1 << 20});
+      Hdf5Array(Place::dataset, file, "d",
+                {Hdf5Expected::Kind::integer, {Hdf5Expected::any}, 1 << 20});
     } catch (const Hdf5Failure& failure) {
       return failure.reason();
     }
@@ -374,14 +421,18 @@ TEST_CASE("packed chunks that are shorter or longer than a chunk are refused", "
 }
 
 TEST_CASE("the checksum is that of HDF5", "[hdf5_read]") {
-  const auto checksum = [](const std::string& text) { return hdf5_checksum(std::as_bytes(std::span(text))); };
+  const auto checksum = [](const std::string& text) {
+    return hdf5_checksum(std::as_bytes(std::span(text)));
+  };
   CHECK(checksum("") == 0xdeadbeef);
-  CHECK(checksum("Four score and seven years ago") == 0x17770551);  // from the comments of lookup3.c
+  CHECK(checksum("Four score and seven years ago") == 0x17770551);  // from the comments of
+                                                                    // lookup3.c
 }
 
 TEST_CASE("a wrong byte in the superblock is told at once, whoever wrote last", "[hdf5_read]") {
   const TestFolder folder("superblock");
-  for (const std::string& path : {write_metrics(folder), write_left_open(folder), write_checkpoint(folder)}) {
+  for (const std::string& path :
+       {write_metrics(folder), write_left_open(folder), write_checkpoint(folder)}) {
     const std::string whole = read(path);
     CHECK(read_superblock(path)->open_for_swmr == path.ends_with("left.h5"));
     for (std::size_t offset = 0; offset < 48; ++offset) {
@@ -412,7 +463,8 @@ TEST_CASE("undefined addresses are refused", "[hdf5_read]") {
   REQUIRE(places > 0);
   write(path, damaged);
   const Hdf5Handle file = open_to_read(path).file;
-  CHECK_THROWS_AS(Hdf5Array(Place::dataset, file, "d", {Hdf5Expected::Kind::integer, {}, 8}), Hdf5Failure);
+  CHECK_THROWS_AS(Hdf5Array(Place::dataset, file, "d", {Hdf5Expected::Kind::integer, {}, 8}),
+                  Hdf5Failure);
   CHECK_THROWS_AS(names_in(file, "names"), Hdf5Failure);
 }
 
@@ -426,7 +478,8 @@ TEST_CASE("why a file cannot be opened is told", "[hdf5_read]") {
   }
 }
 
-TEST_CASE("damage behind the superblock of a file in SWMR mode is told in a moment", "[hdf5_read]") {
+TEST_CASE("damage behind the superblock of a file in SWMR mode is told in a moment",
+          "[hdf5_read]") {
   const TestFolder folder("swmr_damage");
   const std::string path = write_left_open(folder);
   const std::string whole = read(path);

@@ -39,11 +39,15 @@ void append_rows(MetricsFile& file, std::int64_t first, std::int64_t last, std::
 
 /// One dataset as the library itself reads it; opened for reading beside a writer.
 std::vector<double> read_series(const std::string& path, const std::string& name) {
-  const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT), H5Fclose, "open");
-  const Hdf5Handle dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose, "open " + name);
+  const Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, H5P_DEFAULT),
+                        H5Fclose, "open");
+  const Hdf5Handle dataset(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), H5Dclose,
+                           "open " + name);
   const Hdf5Handle space(H5Dget_space(dataset.get()), H5Sclose, "space");
   std::vector<double> values(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get())));
-  check_hdf5(H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), "read " + name);
+  check_hdf5(
+      H5Dread(dataset.get(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()),
+      "read " + name);
   return values;
 }
 
@@ -69,7 +73,8 @@ void check_content(const std::string& path, std::int64_t steps) {
   CHECK(read_series(path, "drift/factor") == std::vector<double>(size / 10, 1.5));
 }
 
-/// Debian's python3 with h5py, in an environment of its own; false with a warning where there is none.
+/// Debian's python3 with h5py, in an environment of its own; false with a warning where there is
+/// none.
 bool has_h5py() {
   if (std::system("/usr/bin/python3 -c 'import h5py' >/dev/null 2>&1") == 0) return true;
   WARN("skipped: /usr/bin/python3 has no h5py");
@@ -134,7 +139,9 @@ TEST_CASE("a file of before there was a series goes on with it", "[metrics]") {
   CHECK(read_series(path, "steps/experts_balance").back() == row(20).experts_balance);
 }
 
-TEST_CASE("rows of experts go on where the file of before had them, and are missing where it had not", "[metrics]") {
+TEST_CASE(
+    "rows of experts go on where the file of before had them, and are missing where it had not",
+    "[metrics]") {
   const TestFolder folder("metrics_experts");
   const std::string path = folder.path("metrics.h5"), without = folder.path("without.h5");
   const ExpertColumns experts = {{"block.0.experts", "block.1.experts"}, 3};
@@ -171,9 +178,11 @@ TEST_CASE("another process reads the metrics while they are written", "[metrics]
   append_rows(file, 1, 30, 2);
   CHECK(run_python(path, python_check) == 0);
   append_rows(file, 31, 700, 2);
-  CHECK(run_python(path,
-                   "import sys, h5py; f = h5py.File(sys.argv[1], \"r\", swmr=True); "
-                   "assert len(f[\"steps/step\"]) == 700 and f[\"ranks/peak_bytes\"][699, 1] == 701") == 0);
+  CHECK(run_python(
+            path,
+            "import sys, h5py; f = h5py.File(sys.argv[1], \"r\", swmr=True); "
+            "assert len(f[\"steps/step\"]) == 700 and f[\"ranks/peak_bytes\"][699, 1] == 701") ==
+        0);
 }
 
 TEST_CASE("metrics are readable after the writer was killed", "[metrics]") {
@@ -243,7 +252,8 @@ TEST_CASE("metrics are readable after a kill at any moment", "[metrics]") {
     }
     char byte = 0;
     REQUIRE(::read(ready[0], &byte, 1) == 1);
-    ::usleep(static_cast<useconds_t>(500 + 3700 * moment));  // any moment is right; this makes them differ
+    ::usleep(static_cast<useconds_t>(500 + 3700 * moment));  // any moment is right; this makes them
+                                                             // differ
     ::kill(child, SIGKILL);
     REQUIRE(::waitpid(child, nullptr, 0) == child);
     ::close(ready[0]);
@@ -273,14 +283,17 @@ TEST_CASE("a full disk ends the metrics and not the training", "[metrics]") {
     std::int64_t step = 2;
     while (step < 100000 && file.append_step(row(step), ranks(step, 2))) ++step;
     if (step == 100000 || file.writes()) ::_exit(3);
-    if (file.append_step(row(step), ranks(step, 2)) || file.append_evaluation(step, 1.0)) ::_exit(4);
+    if (file.append_step(row(step), ranks(step, 2)) || file.append_evaluation(step, 1.0))
+      ::_exit(4);
   });
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("a disk that is full at any moment, the creation and the end too, does no more than end the metrics",
-          "[metrics]") {
+TEST_CASE(
+    "a disk that is full at any moment, the creation and the end too, does no more than end the "
+    "metrics",
+    "[metrics]") {
   const TestFolder folder("metrics_any_limit");
   std::uintmax_t whole = 0;
   {
@@ -330,7 +343,8 @@ TEST_CASE("a metrics file that cannot be created is refused", "[metrics]") {
   const auto refused = [&](const std::string& path) {
     return complaint_of([&] { const MetricsFile file(path, 1, "", {}); });
   };
-  CHECK(refused(folder.path("no/metrics.h5")).find("No such file or directory") != std::string::npos);
+  CHECK(refused(folder.path("no/metrics.h5")).find("No such file or directory") !=
+        std::string::npos);
   const std::string there = folder.write("metrics.h5", "something else");
   CHECK(refused(there).find("cannot be created") != std::string::npos);
 }
@@ -341,7 +355,8 @@ TEST_CASE("many ranks and a long plan fit", "[metrics]") {
   const std::string plan(300000, 'p');
   {
     MetricsFile file(path, 2000, plan, {{"hosts", std::string(100000, 'h')}});
-    for (std::int64_t step = 1; step <= 3; ++step) CHECK(file.append_step(row(step), ranks(step, 2000)));
+    for (std::int64_t step = 1; step <= 3; ++step)
+      CHECK(file.append_step(row(step), ranks(step, 2000)));
   }
   const std::vector<double> compute = read_series(path, "ranks/compute_seconds");
   REQUIRE(compute.size() == 6000);

@@ -20,11 +20,13 @@ struct Content {
 
 std::string write(const TestFolder& folder, const std::string& name, const Content& content) {
   const std::string path = folder.path(name);
-  const Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "file");
+  const Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
+                        "file");
   write_sample_array(file, "input_ids", content.token_type, content.shape, content.tokens);
   write_sample_array(file, "token_type_ids", H5T_STD_I32LE, content.shape, content.types);
   write_sample_array(file, "labels", H5T_STD_I32LE, content.shape, content.labels);
-  if (!content.mask.empty()) write_sample_array(file, "attention_mask", H5T_STD_U8LE, content.shape, content.mask);
+  if (!content.mask.empty())
+    write_sample_array(file, "attention_mask", H5T_STD_U8LE, content.shape, content.mask);
   return path;
 }
 
@@ -84,37 +86,50 @@ TEST_CASE("masks that are no padding behind a text are refused", "[masked_text]"
     content.mask = mask;
     return refused(write(folder, "m.h5", content));
   };
-  CHECK_THAT(refused_with({1, 1, 1, 0, 1, 1}), Catch::Contains("sample 1 has 0 at position 0 of /attention_mask"));
-  CHECK_THAT(refused_with({1, 0, 1, 1, 1, 1}), Catch::Contains("sample 0 has 1 at position 2 of /attention_mask") &&
-                                                   Catch::Contains("put padding behind the text"));
-  CHECK_THAT(refused_with({1, 1, 1, 1, 1, 2}), Catch::Contains("sample 1 has 2 at position 2 of /attention_mask"));
+  CHECK_THAT(refused_with({1, 1, 1, 0, 1, 1}),
+             Catch::Contains("sample 1 has 0 at position 0 of /attention_mask"));
+  CHECK_THAT(refused_with({1, 0, 1, 1, 1, 1}),
+             Catch::Contains("sample 0 has 1 at position 2 of /attention_mask") &&
+                 Catch::Contains("put padding behind the text"));
+  CHECK_THAT(refused_with({1, 1, 1, 1, 1, 2}),
+             Catch::Contains("sample 1 has 2 at position 2 of /attention_mask"));
   CHECK_THAT(refused_with({1, 0, 0, 1, 1, 1}),
-             Catch::Contains("sample 0 has a label at position 1") && Catch::Contains("as /attention_mask says"));
+             Catch::Contains("sample 0 has a label at position 1") &&
+                 Catch::Contains("as /attention_mask says"));
 }
 
 TEST_CASE("files of masked text that do not fit are refused with what is wrong", "[masked_text]") {
   const TestFolder folder("masked_bad");
   const std::string good = write(folder, "good.h5", {});
-  CHECK_THAT(refused(folder.path("none.h5")), Catch::Contains("c.toml:4: ") && Catch::Contains("does not exist"));
-  CHECK_THAT(refused(folder.write("text.h5", "no hdf5")), Catch::Contains("cannot be read as HDF5"));
+  CHECK_THAT(refused(folder.path("none.h5")),
+             Catch::Contains("c.toml:4: ") && Catch::Contains("does not exist"));
+  CHECK_THAT(refused(folder.write("text.h5", "no hdf5")),
+             Catch::Contains("cannot be read as HDF5"));
   CHECK_THAT(refused(good, {4, 10, 2, 1, "c.toml:4"}),
-             Catch::Contains("/input_ids is not what the model takes (its shape is (2, 3) and not (n, 4))") &&
+             Catch::Contains(
+                 "/input_ids is not what the model takes (its shape is (2, 3) and not (n, 4))") &&
                  Catch::Contains("sequence_length"));
-  CHECK_THAT(refused(good, {3, 9, 2, 1, "c.toml:4"}),
-             Catch::Contains("sample 1 has 9 at position 1 of /input_ids (the model has tokens 0 to 8)"));
-  CHECK_THAT(refused(good, {3, 10, 1, 1, "c.toml:4"}),
-             Catch::Contains("sample 0 has 1 at position 2 of /token_type_ids (the model has token types 0 to 0)"));
+  CHECK_THAT(
+      refused(good, {3, 9, 2, 1, "c.toml:4"}),
+      Catch::Contains("sample 1 has 9 at position 1 of /input_ids (the model has tokens 0 to 8)"));
+  CHECK_THAT(
+      refused(good, {3, 10, 1, 1, "c.toml:4"}),
+      Catch::Contains(
+          "sample 0 has 1 at position 2 of /token_type_ids (the model has token types 0 to 0)"));
   CHECK_THAT(refused(good, {3, 10, 2, 8, "c.toml:4"}), Catch::Contains("2 samples"));
   Content content;
   content.labels[0] = -1;
-  CHECK_THAT(refused(write(folder, "label.h5", content)), Catch::Contains("sample 0 has -1 at position 0 of /labels") &&
-                                                              Catch::Contains("-100 says that there is no"));
+  CHECK_THAT(refused(write(folder, "label.h5", content)),
+             Catch::Contains("sample 0 has -1 at position 0 of /labels") &&
+                 Catch::Contains("-100 says that there is no"));
   content = {};
   content.labels.assign(6, -100);
-  CHECK_THAT(refused(write(folder, "unlabelled.h5", content)), Catch::Contains("no position has a label"));
+  CHECK_THAT(refused(write(folder, "unlabelled.h5", content)),
+             Catch::Contains("no position has a label"));
   content = {};
   content.token_type = H5T_IEEE_F32LE;
-  CHECK_THAT(refused(write(folder, "reals.h5", content)), Catch::Contains("its values are not integers"));
+  CHECK_THAT(refused(write(folder, "reals.h5", content)),
+             Catch::Contains("its values are not integers"));
   content = {};
   content.shape = {0, 3};
   content.tokens = content.types = content.labels = {};

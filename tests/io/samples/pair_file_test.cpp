@@ -22,7 +22,8 @@ struct Content {
 
 std::string write(const TestFolder& folder, const std::string& name, const Content& content) {
   const std::string path = folder.path(name);
-  const Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose, "file");
+  const Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose,
+                        "file");
   write_sample_array(file, "source", content.source_type, content.source_shape, content.source);
   write_sample_array(file, "target", H5T_STD_I32LE, content.target_shape, content.target);
   return path;
@@ -67,39 +68,47 @@ TEST_CASE("pairs are read as they were written, with what follows from them", "[
 TEST_CASE("files of pairs that do not fit are refused with what is wrong", "[pairs]") {
   const TestFolder folder("pairs_bad");
   const std::string good = write(folder, "good.h5", {});
-  CHECK_THAT(refused(folder.path("none.h5")), Catch::Contains("c.toml:4: ") && Catch::Contains("does not exist"));
+  CHECK_THAT(refused(folder.path("none.h5")),
+             Catch::Contains("c.toml:4: ") && Catch::Contains("does not exist"));
   CHECK_THAT(refused(folder.write("text.h5", "no hdf5")),
              Catch::Contains("cannot be read as HDF5 with /source and /target"));
-  CHECK_THAT(refused(good, {{5, 9, 1}, 3, 10, 1, "c.toml:4"}),
-             Catch::Contains("/source is not what the model takes (its shape is (2, 4) and not (n, 5))") &&
-                 Catch::Contains("source_length"));
-  CHECK_THAT(refused(good, {{4, 9, 1}, 2, 10, 1, "c.toml:4"}),
-             Catch::Contains("/target is not what the model takes (its shape is (2, 3) and not (2, 2))"));
-  CHECK_THAT(refused(good, {{4, 1, 1}, 3, 9, 1, "c.toml:4"}),
-             Catch::Contains("sample 1 has 9 at position 1 of /source (the model has tokens 0 to 8)"));
+  CHECK_THAT(
+      refused(good, {{5, 9, 1}, 3, 10, 1, "c.toml:4"}),
+      Catch::Contains("/source is not what the model takes (its shape is (2, 4) and not (n, 5))") &&
+          Catch::Contains("source_length"));
+  CHECK_THAT(
+      refused(good, {{4, 9, 1}, 2, 10, 1, "c.toml:4"}),
+      Catch::Contains("/target is not what the model takes (its shape is (2, 3) and not (2, 2))"));
+  CHECK_THAT(
+      refused(good, {{4, 1, 1}, 3, 9, 1, "c.toml:4"}),
+      Catch::Contains("sample 1 has 9 at position 1 of /source (the model has tokens 0 to 8)"));
   CHECK_THAT(refused(good, {{4, 9, 1}, 3, 10, 8, "c.toml:4"}), Catch::Contains("2 samples"));
   Content content;
   content.target[3] = -1;
   CHECK_THAT(refused(write(folder, "target.h5", content)),
-             Catch::Contains("sample 1 has -1 at position 0 of /target") && Catch::Contains("-100 says that nothing"));
+             Catch::Contains("sample 1 has -1 at position 0 of /target") &&
+                 Catch::Contains("-100 says that nothing"));
   content = {};
   content.source[3] = -100;
   CHECK_THAT(refused(write(folder, "source.h5", content)),
              Catch::Contains("sample 0 has -100 at position 3 of /source"));
   content = {};
   content.target.assign(6, -100);
-  CHECK_THAT(refused(write(folder, "nothing.h5", content)), Catch::Contains("nothing is to be predicted"));
+  CHECK_THAT(refused(write(folder, "nothing.h5", content)),
+             Catch::Contains("nothing is to be predicted"));
   content = {};
   for (const std::size_t i : {4, 5, 6, 7}) content.source[i] = 1;
   CHECK_THAT(refused(write(folder, "hollow.h5", content)),
              Catch::Contains("the source of sample 1 is empty") && Catch::Contains("pad_token_id"));
   content = {};
   content.source_type = H5T_IEEE_F32LE;
-  CHECK_THAT(refused(write(folder, "reals.h5", content)), Catch::Contains("its values are not integers"));
+  CHECK_THAT(refused(write(folder, "reals.h5", content)),
+             Catch::Contains("its values are not integers"));
   content = {};
   content.target_shape = {1, 3};
   content.target.resize(3);
-  CHECK_THAT(refused(write(folder, "fewer.h5", content)), Catch::Contains("/target is not what the model takes"));
+  CHECK_THAT(refused(write(folder, "fewer.h5", content)),
+             Catch::Contains("/target is not what the model takes"));
   content = {};
   content.source_shape = {0, 4};
   content.target_shape = {0, 3};
@@ -144,7 +153,8 @@ TEST_CASE("numbers of a sample are below what they were found to be below", "[pa
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::runtime_failure);
       CHECK(error.what() == "p.h5: sample 3 has " + std::to_string(number) +
-                                " now (all numbers there were from 0 to 9 when the job began); leave the file as it is "
+                                " now (all numbers there were from 0 to 9 when the job began); "
+                                "leave the file as it is "
                                 "while the job runs");
     }
   }

@@ -29,29 +29,36 @@ struct Table {
 
 Table table_in(const std::string& path, const char* name) {
   const Hdf5Source source = open_to_read(path);
-  const Hdf5Array array(Hdf5Array::Place::dataset, source.file, name,
-                        {Hdf5Expected::Kind::integer, {Hdf5Expected::any, Hdf5Expected::any}, 1 << 24});
-  Table table = {array.shape()[1], Numbers(static_cast<std::size_t>(array.shape()[0] * array.shape()[1]))};
+  const Hdf5Array array(
+      Hdf5Array::Place::dataset, source.file, name,
+      {Hdf5Expected::Kind::integer, {Hdf5Expected::any, Hdf5Expected::any}, 1 << 24});
+  Table table = {array.shape()[1],
+                 Numbers(static_cast<std::size_t>(array.shape()[0] * array.shape()[1]))};
   array.rows({0, array.shape()[0]}, table.numbers.data());
   return table;
 }
 
-void append(const Tokens& tokens, Numbers& numbers) { numbers.insert(numbers.end(), tokens.begin(), tokens.end()); }
+void append(const Tokens& tokens, Numbers& numbers) {
+  numbers.insert(numbers.end(), tokens.begin(), tokens.end());
+}
 
 std::string story(int lines) {
   std::string text;
-  for (int i = 0; i < lines; ++i) text += "the hat of cat " + std::to_string(i * i) + " sat on a mat.\n";
+  for (int i = 0; i < lines; ++i)
+    text += "the hat of cat " + std::to_string(i * i) + " sat on a mat.\n";
   return text;
 }
 
 /// Documents, each with what ends it, cut into samples between the tokens around a text.
-Numbers packed(const std::vector<std::string>& documents, const Tokenizer& tokenizer, std::int64_t length) {
+Numbers packed(const std::vector<std::string>& documents, const Tokenizer& tokenizer,
+               std::int64_t length) {
   Numbers stream, samples;
   for (const std::string& document : documents) {
     append(tokenizer.encode(document), stream);
     append(tokenizer.suffix(), stream);
   }
-  const auto room = static_cast<std::size_t>(length) - tokenizer.prefix().size() - tokenizer.suffix().size();
+  const auto room =
+      static_cast<std::size_t>(length) - tokenizer.prefix().size() - tokenizer.suffix().size();
   for (std::size_t begin = 0; begin + room <= stream.size(); begin += room) {
     append(tokenizer.prefix(), samples);
     samples.insert(samples.end(), stream.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -62,7 +69,8 @@ Numbers packed(const std::vector<std::string>& documents, const Tokenizer& token
 }
 
 /// A text with the tokens around it, cut or filled up.
-Numbers framed(const std::string& text, const Tokenizer& tokenizer, std::size_t length, std::int64_t filling) {
+Numbers framed(const std::string& text, const Tokenizer& tokenizer, std::size_t length,
+               std::int64_t filling) {
   Tokens tokens = tokenizer.encode(text);
   const std::size_t room = length - tokenizer.prefix().size() - tokenizer.suffix().size();
   if (tokens.size() > room) tokens.resize(room);
@@ -78,11 +86,13 @@ std::string refused(const TokenizeOptions& options) {
   return complaint_of([&] { tokenize_samples(options); });
 }
 
-TEST_CASE("text becomes samples that are full, whatever the threads and parts", "[tokenize_samples]") {
+TEST_CASE("text becomes samples that are full, whatever the threads and parts",
+          "[tokenize_samples]") {
   const TestFolder folder("tokenize_samples");
   const Tokenizer tokenizer = Tokenizer::read(bert);
   REQUIRE(tokenizer.prefix().size() == 1);
-  const std::string first = folder.write("a.txt", story(200)), second = folder.write("b.txt", "a mat\n");
+  const std::string first = folder.write("a.txt", story(200)),
+                    second = folder.write("b.txt", "a mat\n");
   const Numbers expected = packed({story(200), "a mat\n"}, tokenizer, 24);
   for (const int threads : {1, 3}) {
     for (const std::size_t part_bytes : {std::size_t{500}, std::size_t{1} << 20U}) {
@@ -105,11 +115,14 @@ TEST_CASE("text becomes samples that are full, whatever the threads and parts", 
   }
 }
 
-TEST_CASE("samples that a tokenizer made can have positions hidden, and no labels beside", "[tokenize_samples]") {
+TEST_CASE("samples that a tokenizer made can have positions hidden, and no labels beside",
+          "[tokenize_samples]") {
   const TestFolder folder("tokenize_hidden");
   const std::string output = folder.path("samples.h5");
-  const TokenizeResult result = tokenize_samples(
-      {.texts = {folder.write("a.txt", story(40))}, .output = output, .tokenizer = bert, .sequence_length = 16});
+  const TokenizeResult result = tokenize_samples({.texts = {folder.write("a.txt", story(40))},
+                                                  .output = output,
+                                                  .tokenizer = bert,
+                                                  .sequence_length = 16});
   const MaskedTextFile file(output, {16, result.vocabulary_size, 1, 1, "c.toml:4", false});
   REQUIRE(file.num_rows() == result.num_samples);
   Tokens tokens(16), types(16, 9);
@@ -118,9 +131,12 @@ TEST_CASE("samples that a tokenizer made can have positions hidden, and no label
   slot.token_types = types.data();
   file.row(1, slot);
   const Numbers expected = packed({story(40)}, Tokenizer::read(bert), 16);
-  CHECK(Numbers(tokens.begin(), tokens.end()) == Numbers(expected.begin() + 16, expected.begin() + 32));
+  CHECK(Numbers(tokens.begin(), tokens.end()) ==
+        Numbers(expected.begin() + 16, expected.begin() + 32));
   CHECK(types == Tokens(16, 0));
-  const std::string labelled = complaint_of([&] { MaskedTextFile(output, {16, result.vocabulary_size, 1, 1, "c"}); });
+  const std::string labelled = complaint_of([&] {
+    MaskedTextFile(output, {16, result.vocabulary_size, 1, 1, "c"});
+  });
   CHECK_THAT(labelled, Catch::Contains("labels") && Catch::Contains("[data] mask_token"));
 }
 
@@ -132,11 +148,15 @@ TEST_CASE("lines with two texts become pairs, cut and filled up", "[tokenize_sam
   std::string lines;
   Numbers sources, targets;
   for (int i = 0; i < 120; ++i) {
-    const std::string from = "cat " + std::to_string(i) + (i % 3 == 0 ? story(3) : ""), to = i % 5 == 0 ? "" : "hat";
+    const std::string from = "cat " + std::to_string(i) + (i % 3 == 0 ? story(3) : ""),
+                      to = i % 5 == 0 ? "" : "hat";
     std::string escaped = from;
-    for (std::size_t at = 0; (at = escaped.find('\n', at)) != std::string::npos; at += 2) escaped.replace(at, 1, "\\n");
-    lines += "{\"id\": 1, \"t\": {\"en\": \"" + escaped + "\", \"de\": \"" + to + "\"}}\n" + (i % 7 == 0 ? "\n" : "");
-    const Numbers source = framed("say: " + from, tokenizer, 20, padding), target = framed(to, tokenizer, 6, no_target);
+    for (std::size_t at = 0; (at = escaped.find('\n', at)) != std::string::npos; at += 2)
+      escaped.replace(at, 1, "\\n");
+    lines += "{\"id\": 1, \"t\": {\"en\": \"" + escaped + "\", \"de\": \"" + to + "\"}}\n" +
+             (i % 7 == 0 ? "\n" : "");
+    const Numbers source = framed("say: " + from, tokenizer, 20, padding),
+                  target = framed(to, tokenizer, 6, no_target);
     sources.insert(sources.end(), source.begin(), source.end());
     targets.insert(targets.end(), target.begin(), target.end());
   }
@@ -231,8 +251,8 @@ TEST_CASE("lines with one text or two become padded samples", "[tokenize_samples
 TEST_CASE("bad lines give no samples where they are left out", "[tokenize_samples]") {
   const TestFolder folder("tokenize_bad_lines");
   const std::string good = "{\"a\": \"cat\", \"b\": \"hat\"}\n";
-  const std::string lines =
-      folder.write("p.jsonl", good + "{\"a\": \"cat\", \"b\": NaN}\n{\"a\": \"\", \"b\": \"\"}\n" + good);
+  const std::string lines = folder.write(
+      "p.jsonl", good + "{\"a\": \"cat\", \"b\": NaN}\n{\"a\": \"\", \"b\": \"\"}\n" + good);
   for (const bool pairs : {true, false}) {
     TokenizeOptions options = {.texts = {lines},
                                .output = folder.path("out.h5"),
@@ -255,37 +275,54 @@ TEST_CASE("bad lines give no samples where they are left out", "[tokenize_sample
 TEST_CASE("samples that cannot be made are refused and leave nothing", "[tokenize_samples]") {
   const TestFolder folder("tokenize_bad");
   const std::string text = folder.write("a.txt", "a mat"), out = folder.path("out.h5");
-  const std::string pairs = folder.write("p.jsonl", "{\"a\": \"cat\", \"b\": \"hat\"}\n{\"a\": \"cat\"}\n");
-  TokenizeOptions options = {.texts = {text}, .output = out, .tokenizer = bert, .sequence_length = 64};
+  const std::string pairs =
+      folder.write("p.jsonl", "{\"a\": \"cat\", \"b\": \"hat\"}\n{\"a\": \"cat\"}\n");
+  TokenizeOptions options = {
+      .texts = {text}, .output = out, .tokenizer = bert, .sequence_length = 64};
   CHECK_THAT(refused(options), Catch::Contains("a.txt: the text fills no sample of 64 tokens"));
   options.sequence_length = 2;
-  CHECK_THAT(refused(options), Catch::Contains("--sequence-length: samples of 2 tokens have no room for text") &&
-                                   Catch::Contains("puts 2 tokens around each"));
-  options = {.texts = {text}, .output = out, .tokenizer = t5, .sequence_length = 8, .pair_keys = {"a", "b"}};
+  CHECK_THAT(refused(options),
+             Catch::Contains("--sequence-length: samples of 2 tokens have no room for text") &&
+                 Catch::Contains("puts 2 tokens around each"));
+  options = {.texts = {text},
+             .output = out,
+             .tokenizer = t5,
+             .sequence_length = 8,
+             .pair_keys = {"a", "b"}};
   CHECK_THAT(refused(options), Catch::Contains("a.txt: there are no pairs in it"));
-  options = {.texts = {text}, .output = out, .tokenizer = bert, .sequence_length = 8, .segment_keys = {"a", "b"}};
+  options = {.texts = {text},
+             .output = out,
+             .tokenizer = bert,
+             .sequence_length = 8,
+             .segment_keys = {"a", "b"}};
   CHECK_THAT(refused(options), Catch::Contains("a.txt: there are no segments in it"));
   options.texts = {pairs}, options.padding_token = "[PAD]";
-  CHECK_THAT(refused(options),
-             Catch::Contains("p.jsonl:2: there is no text below \"b\"") && Catch::Contains("--segments"));
+  CHECK_THAT(refused(options), Catch::Contains("p.jsonl:2: there is no text below \"b\"") &&
+                                   Catch::Contains("--segments"));
   options.sequence_length = 3;
   CHECK_THAT(refused(options), Catch::Contains("puts 3 tokens around each"));
   options.segment_keys = {};
   CHECK_THAT(refused(options), Catch::Contains("--pad-token: no sample is filled up"));
-  options = {.texts = {text}, .output = out, .tokenizer = t5, .sequence_length = 8, .pair_keys = {"a", "b"}};
+  options = {.texts = {text},
+             .output = out,
+             .tokenizer = t5,
+             .sequence_length = 8,
+             .pair_keys = {"a", "b"}};
   options.texts = {pairs};
   options.padding_token = "<no such>";
-  CHECK_THAT(refused(options), Catch::Contains("--pad-token: the tokenizer has no token \"<no such>\""));
-  options.padding_token = "<pad>";
   CHECK_THAT(refused(options),
-             Catch::Contains("p.jsonl:2: there is no text below \"b\"") && Catch::Contains("--pairs"));
+             Catch::Contains("--pad-token: the tokenizer has no token \"<no such>\""));
+  options.padding_token = "<pad>";
+  CHECK_THAT(refused(options), Catch::Contains("p.jsonl:2: there is no text below \"b\"") &&
+                                   Catch::Contains("--pairs"));
   options.texts = {folder.write("blank.jsonl", "\n \n")};
   CHECK_THAT(refused(options), Catch::Contains("blank.jsonl: there is no pair in it"));
   options.texts = {folder.write("empty.jsonl", "{\"a\": \"\", \"b\": \"hat\"}\n")};
   options.special_tokens = false;
   CHECK_THAT(refused(options), Catch::Contains("empty.jsonl:1: the text below \"a\" has no token"));
   options.output = folder.path("none/out.h5");
-  CHECK_THAT(refused(options), Catch::Contains("none/out.h5: cannot be written (No such file or directory)"));
+  CHECK_THAT(refused(options),
+             Catch::Contains("none/out.h5: cannot be written (No such file or directory)"));
   options.output = options.texts[0];
   CHECK_THAT(refused(options), Catch::Contains("overwrite the text"));
   CHECK_FALSE(std::filesystem::exists(out));

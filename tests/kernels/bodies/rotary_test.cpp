@@ -45,7 +45,8 @@ Values reference(const Case& c, const TestMatrix& x, bool back) {
         double &a = result[row * width + head * c.head_size + i],
                &b = result[row * width + head * c.head_size + half + i];
         const double by = angle(row % c.length, i);
-        const std::complex<double> turned = std::complex<double>(a, b) * std::polar(1.0, back ? -by : by);
+        const std::complex<double> turned =
+            std::complex<double>(a, b) * std::polar(1.0, back ? -by : by);
         a = turned.real();
         b = turned.imag();
       }

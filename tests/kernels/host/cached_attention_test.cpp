@@ -1,4 +1,5 @@
-// The newest queries of a text against kept keys and values: the last rows of the attention of whole texts.
+// The newest queries of a text against kept keys and values: the last rows of the attention of
+// whole texts.
 #include "kernels/host/cached_attention.hpp"
 
 #include <cmath>
@@ -54,7 +55,8 @@ double error(const AttentionForm& form, DType type) {
   for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{33}, length}) {
     Tensor out(arena, n, queries, type);
     attend_cached(form, q.matrix().rows_from(length - n, n), k, v, out);
-    largest = std::max(largest, largest_difference(arena, out, whole.matrix().rows_from(length - n, n)));
+    largest =
+        std::max(largest, largest_difference(arena, out, whole.matrix().rows_from(length - n, n)));
   }
   return largest;
 }

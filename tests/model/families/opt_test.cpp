@@ -12,7 +12,8 @@ using namespace pptrain;
 namespace {
 
 /// The recorded model's file with a text in it replaced.
-ConfigJson changed(const std::string& from, const std::string& to, const std::string& file = "config.json") {
+ConfigJson changed(const std::string& from, const std::string& to,
+                   const std::string& file = "config.json") {
   std::ostringstream stream;
   stream << std::ifstream(test_data("models/opt/") + file).rdbuf();
   std::string text = stream.str();
@@ -42,20 +43,22 @@ std::size_t num_biases(const Model& model) {
 }  // namespace
 
 TEST_CASE("forms of OPT that cannot be followed are refused", "[families]") {
-  CHECK(refusal("\"word_embed_proj_dim\": 40", "\"word_embed_proj_dim\": 20").find("word_embed_proj_dim") !=
-        std::string::npos);
-  CHECK(refusal("\"do_layer_norm_before\": true", "\"do_layer_norm_before\": false").find("norms come before") !=
-        std::string::npos);
+  CHECK(refusal("\"word_embed_proj_dim\": 40", "\"word_embed_proj_dim\": 20")
+            .find("word_embed_proj_dim") != std::string::npos);
+  CHECK(refusal("\"do_layer_norm_before\": true", "\"do_layer_norm_before\": false")
+            .find("norms come before") != std::string::npos);
   CHECK(refusal("\"_remove_final_layer_norm\": false", "\"_remove_final_layer_norm\": true")
             .find("_remove_final_layer_norm") != std::string::npos);
-  CHECK(refusal("\"layer_norm_elementwise_affine\": true", "\"layer_norm_elementwise_affine\": false")
-            .find("norms have weights") != std::string::npos);
-  CHECK(refusal("\"num_attention_heads\": 4", "\"num_attention_heads\": 3").find("3 heads of 40 columns") !=
-        std::string::npos);
-  CHECK(refusal("\"max_position_embeddings\": 24", "\"max_position_embeddings\": 15").find("sequence_length <= 15") !=
-        std::string::npos);
-  CHECK(refusal("\"ffn_dim\"", "\"scale_embeddings\": true, \"ffn_dim\"").find("scale_embeddings") !=
-        std::string::npos);
+  CHECK(
+      refusal("\"layer_norm_elementwise_affine\": true", "\"layer_norm_elementwise_affine\": false")
+          .find("norms have weights") != std::string::npos);
+  CHECK(refusal("\"num_attention_heads\": 4", "\"num_attention_heads\": 3")
+            .find("3 heads of 40 columns") != std::string::npos);
+  CHECK(refusal("\"max_position_embeddings\": 24", "\"max_position_embeddings\": 15")
+            .find("sequence_length <= 15") != std::string::npos);
+  CHECK(
+      refusal("\"ffn_dim\"", "\"scale_embeddings\": true, \"ffn_dim\"").find("scale_embeddings") !=
+      std::string::npos);
 }
 
 TEST_CASE("products of OPT without biases keep those of the norms", "[families]") {

@@ -13,13 +13,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Model built(const Json& config) { return build_family(ConfigJson::parse(config.dump(), "config.json"), {.tokens = 8}); }
+Model built(const Json& config) {
+  return build_family(ConfigJson::parse(config.dump(), "config.json"), {.tokens = 8});
+}
 
 /// Keys of Qwen2.5 7B, which its model for images and texts has too.
 Json qwen_7b() {
-  return {{"hidden_size", 3584},       {"intermediate_size", 18944}, {"num_hidden_layers", 28},
-          {"num_attention_heads", 28}, {"num_key_value_heads", 4},   {"rms_norm_eps", 1e-6},
-          {"rope_theta", 1e6},         {"vocab_size", 152064},       {"tie_word_embeddings", false}};
+  return {
+      {"hidden_size", 3584},       {"intermediate_size", 18944}, {"num_hidden_layers", 28},
+      {"num_attention_heads", 28}, {"num_key_value_heads", 4},   {"rms_norm_eps", 1e-6},
+      {"rope_theta", 1e6},         {"vocab_size", 152064},       {"tie_word_embeddings", false}};
 }
 
 Json of_type(const std::string& type, Json keys) {
@@ -33,7 +36,8 @@ Json flat() {
   whole["architectures"] = {"Qwen2_5_VLForConditionalGeneration"};
   whole["rope_scaling"] = {{"type", "mrope"}, {"mrope_section", {16, 24, 24}}};
   whole["vision_config"] = {{"hidden_size", 1280}};
-  for (const char* key : {"image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id"})
+  for (const char* key :
+       {"image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id"})
     whole[key] = 1;
   return whole;
 }
@@ -42,8 +46,11 @@ Json flat() {
 Json nested() {
   Json text = of_type("qwen2_5_vl_text", qwen_7b());
   text.erase("rope_theta");
-  text["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 1e6}, {"mrope_section", {16, 24, 24}}};
-  return {{"model_type", "qwen2_5_vl"}, {"text_config", text}, {"vision_config", {{"hidden_size", 1280}}}};
+  text["rope_parameters"] = {
+      {"rope_type", "default"}, {"rope_theta", 1e6}, {"mrope_section", {16, 24, 24}}};
+  return {{"model_type", "qwen2_5_vl"},
+          {"text_config", text},
+          {"vision_config", {{"hidden_size", 1280}}}};
 }
 
 void check_equal(const Model& model, const Model& other) {
@@ -62,9 +69,11 @@ TEST_CASE("text models of Qwen's models for images are the models of its texts",
   check_equal(built(nested()), alone);
   Json third = qwen_7b();
   third["head_dim"] = 128;
-  third["rope_scaling"] = {{"rope_type", "default"}, {"mrope_section", {24, 20, 20}}, {"mrope_interleaved", true}};
+  third["rope_scaling"] = {
+      {"rope_type", "default"}, {"mrope_section", {24, 20, 20}}, {"mrope_interleaved", true}};
   const Model qwen3 = built(of_type("qwen3", third));
-  check_equal(built({{"model_type", "qwen3_vl"}, {"text_config", of_type("qwen3_vl_text", third)}}), qwen3);
+  check_equal(built({{"model_type", "qwen3_vl"}, {"text_config", of_type("qwen3_vl_text", third)}}),
+              qwen3);
 }
 
 TEST_CASE("the description of a text model is its family's", "[text_part]") {
@@ -83,12 +92,14 @@ TEST_CASE("sizes that classes fill in differently are asked for", "[text_part]")
     config.erase(without);
     return complaint_of([&] { built(config); });
   };
-  CHECK_THAT(complaint(flat(), "rms_norm_eps"), Catch::Contains("config.json: rms_norm_eps: is left out") &&
-                                                    Catch::Contains("a qwen2_5_vl is read as a qwen2"));
+  CHECK_THAT(complaint(flat(), "rms_norm_eps"),
+             Catch::Contains("config.json: rms_norm_eps: is left out") &&
+                 Catch::Contains("a qwen2_5_vl is read as a qwen2"));
   CHECK_THAT(complaint(flat(), "rope_theta"), Catch::Contains("rope_theta: is left out"));
   Json inner = nested();
   inner["text_config"].erase("num_key_value_heads");
-  CHECK_THAT(complaint_of([&] { built(inner); }), Catch::Contains("text_config.num_key_value_heads: is left out"));
+  CHECK_THAT(complaint_of([&] { built(inner); }),
+             Catch::Contains("text_config.num_key_value_heads: is left out"));
   // Keys for images are known beside a text type alone.
   Json text = of_type("qwen2", qwen_7b());
   text["vision_config"] = {{"hidden_size", 1280}};

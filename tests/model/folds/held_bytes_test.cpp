@@ -21,7 +21,9 @@ TEST_CASE("members hold all of what is whole and equal parts of the rest", "[hel
   for (const char* name : {"gpt2", "llama-small", "bert-small", "vit-small", "t5-small"}) {
     for (const Layer& layer : model_of(name).layers) {
       INFO(name << ", " << layer.name);
-      const auto held = [&](int degree) { return held_bytes(layer.operators, compute_bytes, degree); };
+      const auto held = [&](int degree) {
+        return held_bytes(layer.operators, compute_bytes, degree);
+      };
       CHECK(held(1).stored == Approx(layer.stored_bytes));
       CHECK(held(1).stored - held(2).stored == Approx(2.0 * (held(2).stored - held(4).stored)));
       CHECK(held(2).stored >= held(1).stored / 2.0);
@@ -41,7 +43,8 @@ int narrow_gradients(const Layer& layer) {
   return narrow;
 }
 
-TEST_CASE("one product alone gives the gradients of GPT-2's norms, but that before the logits", "[held_bytes]") {
+TEST_CASE("one product alone gives the gradients of GPT-2's norms, but that before the logits",
+          "[held_bytes]") {
   const Model gpt2 = model_of("gpt2");
   CHECK(narrow_gradients(gpt2.layers.at(1)) == 2);
   CHECK(narrow_gradients(gpt2.layers.back()) == 0);
@@ -50,7 +53,8 @@ TEST_CASE("one product alone gives the gradients of GPT-2's norms, but that befo
   CHECK(narrow_gradients(model_of("llama-small").layers.at(1)) == 0);
 }
 
-/// Bytes of a sample that the profiler measured of a block of inputs/llama-small.toml on 1, 2 and 4 ranks.
+/// Bytes of a sample that the profiler measured of a block of inputs/llama-small.toml on 1, 2 and 4
+/// ranks.
 struct Measured {
   int degree;
   double stored, deferred, workspace, forward_workspace, recomputed;
@@ -63,7 +67,8 @@ TEST_CASE("a block of Llama holds what was measured", "[held_bytes]") {
                                      {4, 403456, 447488, 438272, 176128, 17408}};
   for (const Measured& measured : all) {
     INFO("degree " << measured.degree);
-    const LayerBytes held = held_bytes(model.layers.at(1).operators, compute_bytes, measured.degree);
+    const LayerBytes held =
+        held_bytes(model.layers.at(1).operators, compute_bytes, measured.degree);
     CHECK(held.stored == measured.stored);
     CHECK(held.deferred == measured.deferred);
     CHECK(held.workspace == measured.workspace);

@@ -30,7 +30,9 @@ Model chain_of(const std::vector<BlockShape>& blocks) {
   return build_chain(shape);
 }
 
-std::int64_t heads_axis(const std::vector<BlockShape>& blocks) { return chain_of(blocks).axis_size(ShardAxis::heads); }
+std::int64_t heads_axis(const std::vector<BlockShape>& blocks) {
+  return chain_of(blocks).axis_size(ShardAxis::heads);
+}
 
 TEST_CASE("blocks of different dimensions share axes that all can be divided along", "[chain]") {
   CHECK(heads_axis({block(6, 6, 24), block(6, 2, 24)}) == 6);
@@ -41,7 +43,8 @@ TEST_CASE("blocks of different dimensions share axes that all can be divided alo
   CHECK(chain_of({block(6, 6, 24), block(6, 6, 36)}).axis_size(ShardAxis::columns) == 12);
 }
 
-/// Elements of each parameter that `members` hold, each by its even part; equal ones are held together.
+/// Elements of each parameter that `members` hold, each by its even part; equal ones are held
+/// together.
 void check_covered(const Model& model, int members) {
   for (const Layer& layer : model.layers) {
     for (const ParameterSpec& spec : layer.parameters) {
@@ -59,7 +62,8 @@ void check_covered(const Model& model, int members) {
 }
 
 TEST_CASE("members hold every element of a chain's parameters", "[chain]") {
-  const Model model = chain_of({block(12, 4, 24), block(8, 1, 40), block(4, 2, 56), block(4, 4, 8)});
+  const Model model =
+      chain_of({block(12, 4, 24), block(8, 1, 40), block(4, 2, 56), block(4, 4, 8)});
   CHECK(model.axis_size(ShardAxis::heads) == 4);
   for (const int members : {1, 2, 3, 4}) check_covered(model, members);
 }
@@ -71,7 +75,8 @@ TEST_CASE("a chain is the model that config.json describes in other words", "[ch
   const Config written = parse_config(
       "[model]\nvocabulary_size = 257\n[[model.layer]]\nkind = \"embedding\"\ncolumns = 64\n"
       "[[model.layer]]\nrepeat = 4\nheads = 4\nkey_heads = 2\nfeed_forward = 176\nnorm = \"rms\"\n"
-      "activation = \"silu\"\ngated = true\nrotary_theta = 1e4\n[[model.layer]]\nkind = \"output\"\nnorm = \"rms\"\n",
+      "activation = \"silu\"\ngated = true\nrotary_theta = 1e4\n[[model.layer]]\nkind = "
+      "\"output\"\nnorm = \"rms\"\n",
       "chain.toml", "");
   const Model own = build_model_of(written);
   REQUIRE(own.num_layers() == published.num_layers());
@@ -82,14 +87,18 @@ TEST_CASE("a chain is the model that config.json describes in other words", "[ch
   }
 }
 
-TEST_CASE("positions, a tied output and plain feed-forward parts are in a chain as well", "[chain]") {
-  const Model model = build_model_of(parse_config(
-      "[model]\nvocabulary_size = 11\n[training]\nsequence_length = 5\n[[model.layer]]\nkind = \"embedding\"\n"
-      "columns = 8\npositions = true\n[[model.layer]]\nheads = 2\nquery_bias = true\noutput_bias = true\n"
-      "feed_forward_bias = true\n[[model.layer]]\nkind = \"output\"\ntied = true\n",
-      "chain.toml", ""));
+TEST_CASE("positions, a tied output and plain feed-forward parts are in a chain as well",
+          "[chain]") {
+  const Model model = build_model_of(
+      parse_config("[model]\nvocabulary_size = 11\n[training]\nsequence_length = "
+                   "5\n[[model.layer]]\nkind = \"embedding\"\n"
+                   "columns = 8\npositions = true\n[[model.layer]]\nheads = 2\nquery_bias = "
+                   "true\noutput_bias = true\n"
+                   "feed_forward_bias = true\n[[model.layer]]\nkind = \"output\"\ntied = true\n",
+                   "chain.toml", ""));
   // Tables; four products of attention and two behind with biases; three norms.
-  CHECK(model.num_parameters() == 11 * 8 + 5 * 8 + 4 * (8 * 8 + 8) + (8 * 32 + 32) + (32 * 8 + 8) + 3 * 2 * 8);
+  CHECK(model.num_parameters() ==
+        11 * 8 + 5 * 8 + 4 * (8 * 8 + 8) + (8 * 32 + 32) + (32 * 8 + 8) + 3 * 2 * 8);
   const std::vector<SharedParameter> shared = model.shared_parameters();
   REQUIRE(shared.size() == 1);
   CHECK(shared[0].spec->name == "model.embed_tokens.weight");
@@ -109,7 +118,8 @@ TEST_CASE("published models have their numbers of parameters", "[chain]") {
 }
 
 Config published_job(const std::string& more) {
-  return parse_config("[model]\nfrom = \"" + test_data("models/llama") + "\"\n" + more, "job.toml", "");
+  return parse_config("[model]\nfrom = \"" + test_data("models/llama") + "\"\n" + more, "job.toml",
+                      "");
 }
 
 std::string complaint_of_job(const std::string& more) {
@@ -119,13 +129,16 @@ std::string complaint_of_job(const std::string& more) {
 
 TEST_CASE("a job asks no more of its model than that has", "[chain]") {
   CHECK(complaint_of_job("[parallelism]\npipeline = 6\ntensor = 4\n") == "nothing was refused");
-  CHECK(complaint_of_job("[parallelism]\npipeline = 7\n").starts_with("job.toml:4: pipeline = 7 is more stages than"));
-  CHECK(complaint_of_job("[parallelism]\ntensor = 5\n").starts_with("job.toml:4: tensor = 5 is more shards than"));
+  CHECK(complaint_of_job("[parallelism]\npipeline = 7\n")
+            .starts_with("job.toml:4: pipeline = 7 is more stages than"));
+  CHECK(complaint_of_job("[parallelism]\ntensor = 5\n")
+            .starts_with("job.toml:4: tensor = 5 is more shards than"));
   CHECK(complaint_of_job("[data]\nend_of_document = 256\n") == "nothing was refused");
-  CHECK(
-      complaint_of_job("[data]\nend_of_document = 257\n").starts_with("job.toml:4: end_of_document = 257 is no token"));
+  CHECK(complaint_of_job("[data]\nend_of_document = 257\n")
+            .starts_with("job.toml:4: end_of_document = 257 is no token"));
   const std::string annotated = "[[model.annotate]]\ndevices = 1\nlayers = [0, 7]\n";
-  CHECK(complaint_of_job(annotated).find("layers = [0, 7] are not layers of the model") != std::string::npos);
+  CHECK(complaint_of_job(annotated).find("layers = [0, 7] are not layers of the model") !=
+        std::string::npos);
 }
 
 }  // namespace

@@ -6,7 +6,8 @@ using namespace pptrain;
 
 namespace {
 
-ModelConfig gpt2(std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t vocabulary, bool tied) {
+ModelConfig gpt2(std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+                 std::int64_t vocabulary, bool tied) {
   ModelConfig config;
   config.layers = layers;
   config.hidden_size = hidden;
@@ -26,8 +27,10 @@ TrainingConfig tokens(std::int64_t length) {
 
 TEST_CASE("parameter counts are those of the published models") {
   CHECK(build_model(gpt2(4, 64, 4, 257, false), tokens(32), "").num_parameters() == 235008);
-  CHECK(build_model(gpt2(12, 768, 12, 50257, true), tokens(1024), "").num_parameters() == 124439808);
-  CHECK(build_model(gpt2(24, 1024, 16, 50257, true), tokens(1024), "").num_parameters() == 354823168);
+  CHECK(build_model(gpt2(12, 768, 12, 50257, true), tokens(1024), "").num_parameters() ==
+        124439808);
+  CHECK(build_model(gpt2(24, 1024, 16, 50257, true), tokens(1024), "").num_parameters() ==
+        354823168);
 }
 
 TEST_CASE("the chain is embedding, blocks, output") {
@@ -75,6 +78,7 @@ TEST_CASE("shards of any division cover every element once") {
 }
 
 TEST_CASE("heads that do not divide the hidden size are refused with a number that does") {
-  CHECK_THROWS_WITH(build_model(gpt2(2, 64, 5, 11, false), tokens(4), "a.toml"),
-                    Catch::Contains("heads = 5 with hidden_size = 64") && Catch::Contains("use heads = 4"));
+  CHECK_THROWS_WITH(
+      build_model(gpt2(2, 64, 5, 11, false), tokens(4), "a.toml"),
+      Catch::Contains("heads = 5 with hidden_size = 64") && Catch::Contains("use heads = 4"));
 }

@@ -29,10 +29,14 @@ TEST_CASE("VGG-19 written down has the parameters that torchvision counts", "[ow
   CHECK(written("vgg-19.toml").num_parameters() == 143'667'240);
 }
 
-TEST_CASE("a Wide-ResNet written down widens behind its convolutions of 3 x 3, to Alpa's 4 billion parameters",
-          "[own_images]") {
+TEST_CASE(
+    "a Wide-ResNet written down widens behind its convolutions of 3 x 3, to Alpa's 4 billion "
+    "parameters",
+    "[own_images]") {
   const Model model = written("wide-resnet-4b.toml");
   CHECK(static_cast<double>(model.num_parameters()) == Approx(4e9).epsilon(1e-3));
-  CHECK(parameter(model, "layers.1.layer.1.convolution.weight").shape == std::vector<std::int64_t>{1280, 640 * 9});
-  CHECK(parameter(model, "layers.1.layer.2.convolution.weight").shape == std::vector<std::int64_t>{2560, 1280});
+  CHECK(parameter(model, "layers.1.layer.1.convolution.weight").shape ==
+        std::vector<std::int64_t>{1280, 640 * 9});
+  CHECK(parameter(model, "layers.1.layer.2.convolution.weight").shape ==
+        std::vector<std::int64_t>{2560, 1280});
 }

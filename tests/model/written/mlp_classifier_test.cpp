@@ -31,7 +31,8 @@ TEST_CASE("a classifier is dense layers and one to classes") {
   CHECK(model.num_parameters() == 5 * 8 + 8 + 8 * 8 + 8 + 8 * 100000 + 100000);
   // Two FLOP per weight and sample in each pass; the first layer has no gradient of its input.
   CHECK(model.flop_per_sample() == 2.0 * (2 * 5 * 8 + 3 * 8 * 8 + 3 * 8 * 100000));
-  CHECK(axes_of(model) == std::map<std::string, std::int64_t>{{"classes", 100000}, {"columns", 8}, {"inputs", 5}});
+  CHECK(axes_of(model) ==
+        std::map<std::string, std::int64_t>{{"classes", 100000}, {"columns", 8}, {"inputs", 5}});
 }
 
 TEST_CASE("weights of a classifier are divided by columns or by rows") {
@@ -40,7 +41,8 @@ TEST_CASE("weights of a classifier are divided by columns or by rows") {
   const ParameterSpec& bias = model.layers[0].parameters[1];
   const ParameterSpec columns = weight.divided_by(WeightDivision::columns);
   CHECK(columns.shard_elements({2, 4}, 8) == std::vector<Interval>{{10, 20}});
-  CHECK(bias.divided_by(WeightDivision::columns).shard_elements({2, 4}, 8) == std::vector<Interval>{{2, 4}});
+  CHECK(bias.divided_by(WeightDivision::columns).shard_elements({2, 4}, 8) ==
+        std::vector<Interval>{{2, 4}});
   const ParameterSpec rows = weight.divided_by(WeightDivision::rows);
   CHECK(rows.axis == ShardAxis::inputs);
   const std::vector<Interval> elements = rows.shard_elements({1, 3}, 5);

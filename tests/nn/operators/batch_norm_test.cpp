@@ -20,10 +20,11 @@ struct Entry {
   Batch batch;
 
   explicit Entry(Recompute recompute)
-      : model(build_family(ConfigJson::parse(R"({"model_type": "resnet", "embedding_size": 1, "hidden_sizes": [4],
+      : model(build_family(
+            ConfigJson::parse(R"({"model_type": "resnet", "embedding_size": 1, "hidden_sizes": [4],
                                                  "depths": [1], "num_channels": 1})",
-                                             "here"),
-                           {.tokens = 1, .image_size = 4})),
+                              "here"),
+            {.tokens = 1, .image_size = 4})),
         context{host_backend(), arena, group, store, model, DType::f32, {}, recompute},
         layer(make_layer(model.layers.front(), ChunkId(0), context)) {
     store.allocate(arena, host_kernels(), DType::f32);

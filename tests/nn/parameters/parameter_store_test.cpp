@@ -25,7 +25,8 @@ TEST_CASE("a matrix that several threads draw has the numbers of one", "[paramet
   CHECK(std::equal(expected.begin(), expected.end(), drawn));
 }
 
-/// Elements that a replica updates of a matrix of 100 cache lines, where replicas divide the optimizer state.
+/// Elements that a replica updates of a matrix of 100 cache lines, where replicas divide the
+/// optimizer state.
 std::int64_t own_elements(const ReplicaSharding& sharding) {
   ParameterSpec spec;
   spec.name = "matrix";

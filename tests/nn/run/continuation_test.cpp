@@ -1,5 +1,5 @@
-// A text that is read a few tokens at a time, with kept keys and values, against whole forward passes of the plain
-// double versions of all operators.
+// A text that is read a few tokens at a time, with kept keys and values, against whole forward
+// passes of the plain double versions of all operators.
 #include "nn/run/continuation.hpp"
 
 #include <algorithm>
@@ -51,8 +51,8 @@ struct Published {
   std::vector<std::uint32_t> tokens(std::size_t count) const {
     std::vector<std::uint32_t> result;
     for (std::size_t i = 0; i < count; ++i) {
-      result.push_back(
-          static_cast<std::uint32_t>((i * i * 7 + 3 * i + 1) % static_cast<std::size_t>(model.sample.classes)));
+      result.push_back(static_cast<std::uint32_t>((i * i * 7 + 3 * i + 1) %
+                                                  static_cast<std::size_t>(model.sample.classes)));
     }
     return result;
   }
@@ -65,7 +65,8 @@ struct Published {
     Values x;
     double cap = 0.0;
     for (Layer layer : model.layers) {
-      for (Value& value : layer.operators.values) value.rows = static_cast<std::int64_t>(tokens.size());
+      for (Value& value : layer.operators.values)
+        value.rows = static_cast<std::int64_t>(tokens.size());
       if (layer.computes_loss()) {
         cap = layer.operators.operators.back().as<op::Loss>()->cap;
         layer.operators.output = layer.operators.operators.back().inputs.front();
@@ -97,7 +98,8 @@ double error(const std::vector<float>& values, const double* expected) {
 
 }  // namespace
 
-TEST_CASE("logits of every token equal those of a whole pass, however many tokens are read at once") {
+TEST_CASE(
+    "logits of every token equal those of a whole pass, however many tokens are read at once") {
   for (const std::string& name : published_texts()) {
     const Published published(name);
     const std::vector<std::uint32_t> tokens = published.tokens(16);
@@ -105,7 +107,8 @@ TEST_CASE("logits of every token equal those of a whole pass, however many token
     Continuation text(published.model, tokens.size());
     published.fill(text);
     for (const std::vector<std::size_t>& pieces :
-         {std::vector<std::size_t>(16, 1), std::vector<std::size_t>{16}, std::vector<std::size_t>{5, 1, 1, 3, 6}}) {
+         {std::vector<std::size_t>(16, 1), std::vector<std::size_t>{16},
+          std::vector<std::size_t>{5, 1, 1, 3, 6}}) {
       INFO(name << " in " << pieces.size() << " pieces");
       text.restart();
       for (const std::size_t piece : pieces) {
@@ -143,7 +146,8 @@ TEST_CASE("the likeliest continuation equals that of whole passes") {
     std::vector<float> logits = text.read(tokens);
     while (tokens.size() < 16) {
       expected.push_back(published.greedy(expected));
-      tokens.push_back(static_cast<std::uint32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+      tokens.push_back(static_cast<std::uint32_t>(std::max_element(logits.begin(), logits.end()) -
+                                                  logits.begin()));
       logits = text.read(std::span(tokens).last(1));
     }
     CHECK(tokens == expected);
@@ -170,7 +174,8 @@ TEST_CASE("activations of 16 bits give the logits of fp32 up to their rounding")
     published.fill(text);
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       // Numbers of 8 bits are off by 2^-9 each; some thousand of them add up in a few layers.
-      CHECK(error(text.read(std::span(tokens).subspan(i, 1)), expected.data() + i * text.vocabulary()) < 0.03);
+      CHECK(error(text.read(std::span(tokens).subspan(i, 1)),
+                  expected.data() + i * text.vocabulary()) < 0.03);
     }
   }
 }
@@ -179,7 +184,8 @@ TEST_CASE("activations of 16 bits give the logits of fp32 up to their rounding")
 TEST_CASE("logits of a model's folder for another program to compare", "[.][logits_for_peer]") {
   const auto variable = [](const char* name) {
     const char* value = std::getenv(name);
-    if (value == nullptr) throw std::runtime_error(std::string(name) + " is not set: start this by exported.py");
+    if (value == nullptr)
+      throw std::runtime_error(std::string(name) + " is not set: start this by exported.py");
     return std::string(value);
   };
   ModelConfig config;
@@ -191,9 +197,11 @@ TEST_CASE("logits of a model's folder for another program to compare", "[.][logi
   const Model model = build_model(config, training, config.from);
   const ModelWeights weights(config.from, model);
   Continuation text(model, tokens.size());
-  text.fill([&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
+  text.fill(
+      [&](const ParameterSpec& spec, Interval run, float* out) { weights.read(spec, run, out); });
   const std::vector<float> logits = text.read_each(tokens);
   std::ofstream out(variable("PPTRAIN_PEER_LOGITS"), std::ios::binary);
-  out.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size() * sizeof(float)));
+  out.write(reinterpret_cast<const char*>(logits.data()),
+            static_cast<std::streamsize>(logits.size() * sizeof(float)));
   REQUIRE(out.flush());
 }

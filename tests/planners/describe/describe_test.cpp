@@ -26,7 +26,9 @@ Profile layers(int count) {
   return profile;
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 /// The text with one space for each run of spaces and line ends.
 std::string in_one_line(const std::string& text) {
@@ -39,8 +41,10 @@ std::string in_one_line(const std::string& text) {
 }
 
 TEST_CASE("a long last cell goes on below itself", "[planners]") {
-  const std::string words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
-  const std::string text = align({{"planner", "time", "why"}, {"data-parallel", "-", words}, {"x", "1 s", ""}});
+  const std::string words =
+      "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
+  const std::string text =
+      align({{"planner", "time", "why"}, {"data-parallel", "-", words}, {"x", "1 s", ""}});
   CHECK(text ==
         "  planner        time  why\n"
         "  data-parallel  -     one two three four five six seven eight nine ten eleven\n"
@@ -58,7 +62,8 @@ TEST_CASE("cells of several lines stand side by side", "[planners]") {
         "          22  z\n");
 }
 
-TEST_CASE("the table of candidates has a row per grid, fastest first, the impossible last", "[planners]") {
+TEST_CASE("the table of candidates has a row per grid, fastest first, the impossible last",
+          "[planners]") {
   const Profile profile = layers(2);
   const Cluster cluster = nodes_of(1, 4);
   const SearchResult result = search_plan("auto", {profile, cluster, 8}, {}, "x");
@@ -70,7 +75,8 @@ TEST_CASE("the table of candidates has a row per grid, fastest first, the imposs
   CHECK(text.find("PP 4 x DP 1 x TP 1") > text.find("PP 2 x DP 2 x TP 1"));
   for (std::size_t i = 1; i < result.grids.size(); ++i) {
     if (!result.grids[i].plan) continue;
-    CHECK(result.grids[i - 1].plan->predicted->iteration_seconds <= result.grids[i].plan->predicted->iteration_seconds);
+    CHECK(result.grids[i - 1].plan->predicted->iteration_seconds <=
+          result.grids[i].plan->predicted->iteration_seconds);
   }
 }
 
@@ -106,11 +112,13 @@ void check_printed_ratio(const Plan& plan, const Cluster& cluster) {
   const double bound = printed_seconds(text, "no plan can take less than ");
   const std::string words = ": this one takes ";
   const double ratio = std::stod(text.substr(text.find(words) + words.size()));
-  CHECK(ratio == Approx(seconds / bound).epsilon(0.016));  // each of the three is rounded to three digits, by 0.5 %
+  CHECK(ratio == Approx(seconds / bound).epsilon(0.016));  // each of the three is rounded to three
+                                                           // digits, by 0.5 %
   CHECK(ratio >= 1.0);
 }
 
-TEST_CASE("the bound's ratio is that of the numbers beside it, whoever plans and predicts", "[planners]") {
+TEST_CASE("the bound's ratio is that of the numbers beside it, whoever plans and predicts",
+          "[planners]") {
   const Profile profile = layers(7);
   const Cluster cluster = nodes_of(2, 2);
   const Instance instance = {profile, cluster, 8};
@@ -155,10 +163,11 @@ TEST_CASE("the parts of the predicted time add up, and say why others lost", "[p
   bool any_slower = false;
   for (const Alternative& other : plan.alternatives) {
     if (!other.feasible) continue;
-    any_slower |=
-        has(other.why_not, " +") || has(other.why_not, "hardly different") || has(other.why_not, "the same plan");
+    any_slower |= has(other.why_not, " +") || has(other.why_not, "hardly different") ||
+                  has(other.why_not, "the same plan");
     Plan alone = plan;
-    alone.alternatives = {other};  // names that share a row would stand between the lines of the reason
+    alone.alternatives = {other};  // names that share a row would stand between the lines of the
+                                   // reason
     CHECK(has(in_one_line(describe_plan_in_full(alone, cluster)), in_one_line(other.why_not)));
   }
   CHECK(any_slower);
@@ -170,13 +179,15 @@ TEST_CASE("the parts of the predicted time add up, and say why others lost", "[p
 /// What the simulator's devices compute in a plan's order.
 double busy_seconds(const Instance& instance, const Plan& plan) {
   double busy = 0.0;
-  for (const SimulatedDevice& device : simulate(instance, plan, planned_programs(instance, plan)).devices) {
+  for (const SimulatedDevice& device :
+       simulate(instance, plan, planned_programs(instance, plan)).devices) {
     busy += device.busy_seconds;
   }
   return busy;
 }
 
-TEST_CASE("one share of computing is printed for a plan, also where devices share cores", "[planners]") {
+TEST_CASE("one share of computing is printed for a plan, also where devices share cores",
+          "[planners]") {
   const Profile profile = layers(4);
   for (const int cores : {0, 2}) {
     CAPTURE(cores);
@@ -192,7 +203,8 @@ TEST_CASE("one share of computing is printed for a plan, also where devices shar
     const double computing = 1.0 - predicted.bubble_fraction;
     CHECK(computing * 4 * predicted.iteration_seconds == Approx(busy_seconds(instance, plan)));
     if (cores > 0) CHECK(computing <= cores / 4.0);
-    CHECK(has(describe_plan(plan, cluster), ", " + computing_text(predicted.bubble_fraction) + "\n"));
+    CHECK(
+        has(describe_plan(plan, cluster), ", " + computing_text(predicted.bubble_fraction) + "\n"));
     for (const GridCandidate& candidate : result.grids) {
       if (!candidate.plan || !same_plan(*candidate.plan, plan)) continue;
       CHECK(candidate.plan->predicted->bubble_fraction == predicted.bubble_fraction);
@@ -201,7 +213,8 @@ TEST_CASE("one share of computing is printed for a plan, also where devices shar
   }
 }
 
-TEST_CASE("the bubble of the formula is a part of the formula's time, whatever the schedule hides", "[planners]") {
+TEST_CASE("the bubble of the formula is a part of the formula's time, whatever the schedule hides",
+          "[planners]") {
   const Profile profile = layers(4);
   const Cluster cluster = nodes_of(1, 4);
   Plan plan = uniform_plan({{0, 1}, {1, 2}, {2, 3}, {3, 4}}, 1, 1, 4, 1, "zb-v");
@@ -258,7 +271,8 @@ TEST_CASE("planners that found the same share a row, in which their names are", 
 }
 
 TEST_CASE("many names of a row are in lines below each other, beside the reason", "[planners]") {
-  const std::string reason = "PP 2 x DP 1 x TP 1: compute +1.2 s, gradient synchronization +20 ms, bubble -1 ms";
+  const std::string reason =
+      "PP 2 x DP 1 x TP 1: compute +1.2 s, gradient synchronization +20 ms, bubble -1 ms";
   std::vector<Alternative> others;
   for (const auto& planner : planners()) others.push_back({planner->name(), 2.0, true, reason, {}});
   const std::string text = alternatives_text(beside(others));
@@ -303,7 +317,8 @@ TEST_CASE("a plan has 25 lines of the screen at most, however many stages differ
   const Cluster cluster = nodes_of(1, stages);
   Plan plan = line_of(stages, profile, cluster);
   for (int i = 0; i < stages; i += 2) plan.stages[i].recompute = Recompute::full;
-  for (const auto& planner : planners()) plan.alternatives.push_back({planner->name(), 2.0, true, "slower", {}});
+  for (const auto& planner : planners())
+    plan.alternatives.push_back({planner->name(), 2.0, true, "slower", {}});
   const std::string text = describe_plan(plan, cluster);
   CAPTURE(text);
   CHECK(std::count(text.begin(), text.end(), '\n') <= 25);
@@ -327,9 +342,11 @@ TEST_CASE("numbers of devices are told as patterns", "[planners]") {
   CHECK(ranges({5}) == "5");
 }
 
-TEST_CASE("a table that is too wide loses the columns that may go, then breaks its widest", "[planners]") {
+TEST_CASE("a table that is too wide loses the columns that may go, then breaks its widest",
+          "[planners]") {
   const std::string wide(30, '#');
-  const Rows rows = {{"a", wide, "many words that can be broken where they are too many", "the last cell of a row"}};
+  const Rows rows = {{"a", wide, "many words that can be broken where they are too many",
+                      "the last cell of a row"}};
   CHECK(has(align(rows, {1}), "many words"));
   CHECK_FALSE(has(align(rows, {1}), "#"));
   CHECK(has(align(rows), wide));
@@ -344,7 +361,8 @@ struct Said {
 
   Said() {
     add_slow_node(cluster, 4);
-    cluster.device_kinds[0].name = cluster.groups[0].device_kind = "amd-epyc-7763-64-core-processor";
+    cluster.device_kinds[0].name = cluster.groups[0].device_kind =
+        "amd-epyc-7763-64-core-processor";
     cluster.finish("made");
     plan.predicted = Prediction{};
     plan.predicted->iteration_seconds = 10.7;
@@ -353,10 +371,11 @@ struct Said {
     plan.predicted->basis = PredictionBasis::simulation;
     plan.predicted->stage_seconds = {1.0, 1.0};
     plan.predicted->peak_bytes.assign(8, 1e5);
-    plan.predicted->speed = SpeedPrediction{12345.0, 1.2e6, "layers", 4.8e14, 0.4853, "bf16", 3e11, 2.5e5};
-    plan.predicted->kinds = {
-        {cluster.device_kinds[0].name, 4, 4, 8e10, 1610612736.0, 0.93, 0.03, 0.04, 4.8e14, 9.89e14, 0.4853},
-        {"t", 4, 0, 8e10, 1610612736.0, {}, {}, {}, {}, {}, {}}};
+    plan.predicted->speed =
+        SpeedPrediction{12345.0, 1.2e6, "layers", 4.8e14, 0.4853, "bf16", 3e11, 2.5e5};
+    plan.predicted->kinds = {{cluster.device_kinds[0].name, 4, 4, 8e10, 1610612736.0, 0.93, 0.03,
+                              0.04, 4.8e14, 9.89e14, 0.4853},
+                             {"t", 4, 0, 8e10, 1610612736.0, {}, {}, {}, {}, {}, {}}};
     plan.search_candidates = 5;
   }
 };
@@ -377,9 +396,11 @@ TEST_CASE("a plan ends with what it comes to, in lines of the screen", "[planner
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
 }
 
-TEST_CASE("a plan that uses none of a kind, or of a group of nodes, says to leave them out", "[planners]") {
+TEST_CASE("a plan that uses none of a kind, or of a group of nodes, says to leave them out",
+          "[planners]") {
   Said said;
-  CHECK(has(summary_text(said.plan, said.cluster), "leave out the 4 t: no plan that was found is faster with them\n"));
+  CHECK(has(summary_text(said.plan, said.cluster),
+            "leave out the 4 t: no plan that was found is faster with them\n"));
   said.plan.search_candidates = 0;  // a plan that was given
   CHECK(has(summary_text(said.plan, said.cluster), "the plan leaves out the 4 t\n"));
   said.plan.search_candidates = 5;

@@ -14,7 +14,8 @@
 namespace pptrain {
 namespace {
 
-/// Four layers of a second per pass and sample on "v", two on "t"; 1, 2, 3 and 4 million parameters.
+/// Four layers of a second per pass and sample on "v", two on "t"; 1, 2, 3 and 4 million
+/// parameters.
 Profile four_layers() {
   Profile profile;
   for (int l = 0; l < 4; ++l) {
@@ -52,7 +53,8 @@ Plan predicted(const Instance& instance, Plan plan) {
 /// Layers 0-1 on the devices "v", layers 2-3 on the devices "t".
 Plan both_kinds() { return uniform_plan({{0, 2}, {2, 4}}, 2, 1, 8, 2, "1f1b"); }
 
-TEST_CASE("throughput and model FLOP follow from batch, iteration and devices", "[planners][throughput]") {
+TEST_CASE("throughput and model FLOP follow from batch, iteration and devices",
+          "[planners][throughput]") {
   const Profile profile = four_layers();
   const Cluster cluster = two_kinds();
   const Instance instance = {profile, cluster, 8};
@@ -108,11 +110,14 @@ TEST_CASE("what was not simulated is busy as its layers' times say, and nothing 
   plan.predicted = predict(instance, plan);
   predict_throughput(instance, work(), plan);
   const double seconds = plan.predicted->iteration_seconds;
-  CHECK(*plan.predicted->kinds[0].computing == Approx(2 * 3.0 * 4 / seconds));  // 2 layers x 3 passes x 4 samples
+  CHECK(*plan.predicted->kinds[0].computing == Approx(2 * 3.0 * 4 / seconds));  // 2 layers x 3
+                                                                                // passes x 4
+                                                                                // samples
   CHECK_FALSE(plan.predicted->kinds[0].waiting.has_value());
 }
 
-TEST_CASE("devices that the plan leaves out count in no mean and no peak", "[planners][throughput]") {
+TEST_CASE("devices that the plan leaves out count in no mean and no peak",
+          "[planners][throughput]") {
   const Profile profile = four_layers();
   const Cluster cluster = two_kinds();
   const Instance instance = {profile, cluster, 8};
@@ -127,7 +132,8 @@ TEST_CASE("devices that the plan leaves out count in no mean and no peak", "[pla
   CHECK_FALSE(plan.predicted->kinds[1].utilization.has_value());
 }
 
-TEST_CASE("no utilisation is said without a peak, or where more than it is reached", "[planners][throughput]") {
+TEST_CASE("no utilisation is said without a peak, or where more than it is reached",
+          "[planners][throughput]") {
   const Profile profile = four_layers();
   Cluster cluster = two_kinds();
   const Instance instance = {profile, cluster, 8};
@@ -169,9 +175,11 @@ TEST_CASE("a plan file keeps what is said of throughput and kinds", "[planners][
   CHECK(write_plan(bare).find("tokens") == std::string::npos);
 }
 
-TEST_CASE("a configuration's model has the FLOP of its layers, as its metrics have", "[planners][throughput]") {
-  const Config config =
-      parse_config("[model]\nname = \"gpt2\"\n[training]\nsequence_length = 16\nglobal_batch_size = 4\n", "job", "");
+TEST_CASE("a configuration's model has the FLOP of its layers, as its metrics have",
+          "[planners][throughput]") {
+  const Config config = parse_config(
+      "[model]\nname = \"gpt2\"\n[training]\nsequence_length = 16\nglobal_batch_size = 4\n", "job",
+      "");
   Cluster cluster = nodes_of(1, 1);
   cluster.device_kinds[0].flops["fp32"] = 1e12;
   cluster.device_kinds[0].memory_bandwidth = 1e11;
@@ -182,15 +190,17 @@ TEST_CASE("a configuration's model has the FLOP of its layers, as its metrics ha
         Approx(build_model(config.model, config.training, "job").flop_per_sample()));
 }
 
-TEST_CASE("FLOP are those of the layers in another runtime too, and with samples that replicas divide",
-          "[planners][throughput]") {
+TEST_CASE(
+    "FLOP are those of the layers in another runtime too, and with samples that replicas divide",
+    "[planners][throughput]") {
   for (const int context : {1, 2, 3}) {
-    const Config config =
-        parse_config(fmt::format("[model]\nname = \"gpt2\"\n[training]\nsequence_length = 48\nprecision = \"bf16\"\n"
-                                 "global_batch_size = 6\n[parallelism]\nlike = \"megatron\"\ncontext = {}\n[profile]\n"
-                                 "analytic = true\n",
-                                 context),
-                     "job", "");
+    const Config config = parse_config(
+        fmt::format(
+            "[model]\nname = \"gpt2\"\n[training]\nsequence_length = 48\nprecision = \"bf16\"\n"
+            "global_batch_size = 6\n[parallelism]\nlike = \"megatron\"\ncontext = {}\n[profile]\n"
+            "analytic = true\n",
+            context),
+        "job", "");
     Cluster cluster = nodes_of(1, context);
     cluster.device_kinds[0].flops["bf16"] = 1e12;
     cluster.device_kinds[0].memory_bandwidth = 1e11;
@@ -198,7 +208,8 @@ TEST_CASE("FLOP are those of the layers in another runtime too, and with samples
     const ModelWork work = model_work(config, profile);
     CHECK(work.flop_source == "layers");
     const Instance instance = {profile, cluster, config.planned_batch_size()};
-    Plan plan = uniform_plan({{0, profile.num_layers()}}, context, 1, instance.global_batch_size, context, "1f1b");
+    Plan plan = uniform_plan({{0, profile.num_layers()}}, context, 1, instance.global_batch_size,
+                             context, "1f1b");
     plan.context = context;
     plan = predicted(instance, std::move(plan));
     predict_throughput(instance, work, plan);
@@ -212,12 +223,14 @@ TEST_CASE("FLOP are those of the layers in another runtime too, and with samples
 TEST_CASE("of other layers six FLOP for each parameter and token count, where tokens are known",
           "[planners][throughput]") {
   const Profile profile = four_layers();
-  const Config silent = parse_config("[model]\nname = \"made\"\n[profile]\nfile = \"p.json\"\n", "job", "");
+  const Config silent =
+      parse_config("[model]\nname = \"made\"\n[profile]\nfile = \"p.json\"\n", "job", "");
   const ModelWork unknown = model_work(silent, profile);
   CHECK(unknown.layer_flop.empty());
   CHECK_FALSE(unknown.tokens_per_sample.has_value());
   const Config said = parse_config(
-      "[model]\nname = \"made\"\n[profile]\nfile = \"p.json\"\n[training]\nsequence_length = 100\n", "job", "");
+      "[model]\nname = \"made\"\n[profile]\nfile = \"p.json\"\n[training]\nsequence_length = 100\n",
+      "job", "");
   const ModelWork work = model_work(said, profile);
   CHECK(work.flop_source == "parameters");
   CHECK(*work.tokens_per_sample == 100.0);
@@ -225,8 +238,8 @@ TEST_CASE("of other layers six FLOP for each parameter and token count, where to
 }
 
 TEST_CASE("a classifier's samples are no tokens", "[planners][throughput]") {
-  const Config config =
-      parse_config("[model]\nname = \"mlp-classifier\"\n[training]\nglobal_batch_size = 4\n", "job", "");
+  const Config config = parse_config(
+      "[model]\nname = \"mlp-classifier\"\n[training]\nglobal_batch_size = 4\n", "job", "");
   Cluster cluster = nodes_of(1, 1);
   cluster.device_kinds[0].flops["fp32"] = 1e12;
   cluster.device_kinds[0].memory_bandwidth = 1e11;

@@ -15,7 +15,8 @@ namespace pptrain {
 namespace {
 
 /// All divisions of `layers` layers over `stages` stages, boundaries ascending.
-void for_each_division(int layers, int stages, const std::function<void(const std::vector<Interval>&)>& visit) {
+void for_each_division(int layers, int stages,
+                       const std::function<void(const std::vector<Interval>&)>& visit) {
   std::vector<Interval> division;
   const std::function<void(int)> extend = [&](int begin) {
     const int left = stages - static_cast<int>(division.size());
@@ -35,32 +36,35 @@ void for_each_division(int layers, int stages, const std::function<void(const st
 }
 
 /// The plain reference: every division as a plan, costed by `amp_terms` and `memory_bytes`.
-std::optional<Division> best_by_enumeration(const Instance& instance, const Grid& grid, std::int64_t samples,
-                                            const std::string& schedule, const StageModes& modes,
-                                            ZeroGroup zero_group) {
+std::optional<Division> best_by_enumeration(const Instance& instance, const Grid& grid,
+                                            std::int64_t samples, const std::string& schedule,
+                                            const StageModes& modes, ZeroGroup zero_group) {
   std::vector<Division> fitting;
-  for_each_division(instance.profile.num_layers(), grid.pipeline, [&](const std::vector<Interval>& layers) {
-    Plan plan = uniform_plan(layers, grid.data, grid.tensor, instance.global_batch_size, samples * grid.data, schedule);
-    for (Stage& stage : plan.stages) {
-      stage.recompute = modes.recompute;
-      divide_state(stage, modes.zero_stage, zero_group, instance.cluster);
-    }
-    if (!why_not_fit(instance, plan).empty()) return;
-    fitting.push_back({layers, amp_terms(instance, plan).iteration_seconds});
-  });
+  for_each_division(
+      instance.profile.num_layers(), grid.pipeline, [&](const std::vector<Interval>& layers) {
+        Plan plan = uniform_plan(layers, grid.data, grid.tensor, instance.global_batch_size,
+                                 samples * grid.data, schedule);
+        for (Stage& stage : plan.stages) {
+          stage.recompute = modes.recompute;
+          divide_state(stage, modes.zero_stage, zero_group, instance.cluster);
+        }
+        if (!why_not_fit(instance, plan).empty()) return;
+        fitting.push_back({layers, amp_terms(instance, plan).iteration_seconds});
+      });
   if (fitting.empty()) return std::nullopt;
   double least = fitting.front().seconds;
   for (const Division& division : fitting) least = std::min(least, division.seconds);
-  return *std::find_if(fitting.begin(), fitting.end(),
-                       [least](const Division& d) { return d.seconds <= least * (1.0 + tie_tolerance); });
+  return *std::find_if(fitting.begin(), fitting.end(), [least](const Division& d) {
+    return d.seconds <= least * (1.0 + tie_tolerance);
+  });
 }
 
 /// By node where all nodes share alike: else the memory of the fullest device is only bounded.
 ZeroGroup zero_group_of(const Cluster& cluster, const Grid& grid, unsigned seed) {
   if (seed % 3 != 0) return ZeroGroup::replicas;
-  for (const Stage& stage :
-       uniform_plan(even_division(grid.pipeline, grid.pipeline), grid.data, grid.tensor, grid.data, grid.data, "1f1b")
-           .stages) {
+  for (const Stage& stage : uniform_plan(even_division(grid.pipeline, grid.pipeline), grid.data,
+                                         grid.tensor, grid.data, grid.data, "1f1b")
+                                .stages) {
     const std::vector<Interval> groups = node_groups(cluster, stage);
     for (const Interval& group : groups) {
       if (group.size() != groups.front().size()) return ZeroGroup::replicas;
@@ -93,7 +97,8 @@ class RandomInstance {
     cluster = nodes_of(pick(1, 3), pick(1, 3), memory);
     add_slow_node(cluster, pick(1, 3), memory * (0.5 + real()));
     cluster.groups[1].uplink.bandwidth = 20.0 + 200.0 * real();
-    if (pick(0, 1) == 0) {  // a fast node behind the slow one: the stages' speeds fall and rise again
+    if (pick(0, 1) == 0) {  // a fast node behind the slow one: the stages' speeds fall and rise
+                            // again
       cluster.groups.push_back(cluster.groups.front());
       cluster.groups.back().count = 1;
     }
@@ -124,12 +129,14 @@ TEST_CASE("the division is the best of all, with mixed devices and little memory
       const ZeroGroup zero_group = zero_group_of(random.cluster, grid, seed);
       for (const std::int64_t samples : samples_per_replica(grid, random.batch, {})) {
         const std::string schedule = samples % 2 == 0 ? "gpipe" : "1f1b";
-        const StageModes modes = {seed % 4 == 3 ? Recompute::full : Recompute::none, static_cast<int>(seed / 4 % 4)};
+        const StageModes modes = {seed % 4 == 3 ? Recompute::full : Recompute::none,
+                                  static_cast<int>(seed / 4 % 4)};
         const ZeroGroup group = modes.zero_stage > 0 ? zero_group : ZeroGroup::replicas;
         const GridLayout layout = place(random.cluster, grid, group);
         const DivisionProblem problem(instance, sums, layout, samples * grid.data, schedule, modes);
         const std::optional<Division> fast = best_division(problem);
-        const std::optional<Division> plain = best_by_enumeration(instance, grid, samples, schedule, modes, group);
+        const std::optional<Division> plain =
+            best_by_enumeration(instance, grid, samples, schedule, modes, group);
         INFO("seed " << seed << ", " << to_string(grid) << ", samples " << samples);
         REQUIRE(fast.has_value() == plain.has_value());
         ++(fast ? num_solved : num_infeasible);
@@ -148,8 +155,8 @@ TEST_CASE("the division is the best of all, with mixed devices and little memory
   CHECK(num_infeasible > 1000);
 }
 
-/// All Pareto labels of the first stages for every number of layers, with their boundaries: AMP's dynamic programme
-/// with nothing left out by bounds.
+/// All Pareto labels of the first stages for every number of layers, with their boundaries: AMP's
+/// dynamic programme with nothing left out by bounds.
 std::vector<Interval> best_by_labels(const DivisionProblem& problem) {
   struct Label {
     double sum, slowest, gradient;
@@ -168,8 +175,9 @@ std::vector<Interval> best_by_labels(const DivisionProblem& problem) {
         const double seconds = problem.stage_seconds(i, begin, end);
         const double gradient = problem.gradient_seconds(i, begin, end);
         for (const Label& label : labels[begin]) {
-          Label with = {label.sum + seconds + problem.cut_seconds(i, end), std::max(label.slowest, seconds),
-                        std::max(label.gradient, gradient), label.layers};
+          Label with = {label.sum + seconds + problem.cut_seconds(i, end),
+                        std::max(label.slowest, seconds), std::max(label.gradient, gradient),
+                        label.layers};
           const auto is_better = [&](const Label& other) { return dominates(other, with); };
           if (std::any_of(next[end].begin(), next[end].end(), is_better)) continue;
           std::erase_if(next[end], [&](const Label& other) { return dominates(with, other); });
@@ -180,9 +188,12 @@ std::vector<Interval> best_by_labels(const DivisionProblem& problem) {
     }
     labels = std::move(next);
   }
-  const auto seconds = [&](const Label& l) { return problem.form().repeats() * l.slowest + l.sum + l.gradient; };
-  const auto best = std::min_element(labels[num_layers].begin(), labels[num_layers].end(),
-                                     [&](const Label& a, const Label& b) { return seconds(a) < seconds(b); });
+  const auto seconds = [&](const Label& l) {
+    return problem.form().repeats() * l.slowest + l.sum + l.gradient;
+  };
+  const auto best =
+      std::min_element(labels[num_layers].begin(), labels[num_layers].end(),
+                       [&](const Label& a, const Label& b) { return seconds(a) < seconds(b); });
   return best == labels[num_layers].end() ? std::vector<Interval>{} : best->layers;
 }
 
@@ -267,7 +278,8 @@ std::vector<Interval> plainly_balanced(const std::vector<double>& weights, int s
   for (int i = stages - 1; i >= 0; --i) {
     for (int begin = i; begin < layers; ++begin) {
       for (int end = begin + 1; end <= layers; ++end) {
-        worst[i][begin] = std::min(worst[i][begin], std::max(sums[end] - sums[begin], worst[i + 1][end]));
+        worst[i][begin] =
+            std::min(worst[i][begin], std::max(sums[end] - sums[begin], worst[i + 1][end]));
       }
     }
   }
@@ -286,7 +298,8 @@ TEST_CASE("layers are balanced as by trying every division", "[planners]") {
   for (int trial = 0; trial < 3000; ++trial) {
     const int layers = std::uniform_int_distribution<int>(1, 14)(random);
     const int stages = std::uniform_int_distribution<int>(1, layers)(random);
-    const int most = trial % 3 == 0 ? 2 : 1000;  // few different ones: ties, and layers without weight
+    const int most = trial % 3 == 0 ? 2 : 1000;  // few different ones: ties, and layers without
+                                                 // weight
     std::vector<double> weights;
     for (int l = 0; l < layers; ++l) {
       weights.push_back(0.1 * std::uniform_int_distribution<int>(0, most)(random));
@@ -298,7 +311,8 @@ TEST_CASE("layers are balanced as by trying every division", "[planners]") {
 
 TEST_CASE("a division that is stopped is the best so far, or none", "[planners]") {
   Profile profile;
-  for (int l = 0; l < 3000; ++l) profile.layers.push_back(layer(fmt::format("{}", l), 1 + l % 7, 1, 1));
+  for (int l = 0; l < 3000; ++l)
+    profile.layers.push_back(layer(fmt::format("{}", l), 1 + l % 7, 1, 1));
   const Cluster cluster = nodes_of(2, 4, 1e12);
   const Instance instance = {profile, cluster, 8};
   LayerSums sums(instance);

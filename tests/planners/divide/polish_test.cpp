@@ -81,10 +81,12 @@ TEST_CASE("a search without time left gives the best so far and says so", "[plan
   }
   Restrictions thorough;
   thorough.effort = Effort::thorough;
-  CHECK(search_plan("auto", {profile, cluster, 64}, thorough, "x", Stop(1e6)).plan->search_complete);
+  CHECK(
+      search_plan("auto", {profile, cluster, 64}, thorough, "x", Stop(1e6)).plan->search_complete);
 }
 
-TEST_CASE("what is offloaded is chosen where nobody says anything, unlike in papers", "[planners]") {
+TEST_CASE("what is offloaded is chosen where nobody says anything, unlike in papers",
+          "[planners]") {
   Profile profile = six_layers();
   for (ProfileLayer& l : profile.layers) l.stored_bytes = 50;
   Cluster cluster = nodes_of(1, 1, 299);
@@ -105,17 +107,22 @@ TEST_CASE("what is offloaded is chosen where nobody says anything, unlike in pap
   CHECK_FALSE(search_plan("amp", instance, free, "x").plan.has_value());
 }
 
-TEST_CASE("optimizer state is offloaded where nothing else fits, and only on request", "[planners]") {
+TEST_CASE("optimizer state is offloaded where nothing else fits, and only on request",
+          "[planners]") {
   Profile profile = six_layers();
   for (ProfileLayer& l : profile.layers) l.parameters = 10;
-  Cluster cluster = nodes_of(1, 1, 6 * 10 * 12.0);  // 8 bytes of 16 per parameter are the optimizer's
+  Cluster cluster = nodes_of(1, 1, 6 * 10 * 12.0);  // 8 bytes of 16 per parameter are the
+                                                    // optimizer's
   const Instance instance = {profile, cluster, 2};
   Restrictions offload;
   offload.offload = true;
-  const auto advised = [&] { return search_plan("auto", instance, {}, "x").why_not.ends_with(", or offload = true"); };
+  const auto advised = [&] {
+    return search_plan("auto", instance, {}, "x").why_not.ends_with(", or offload = true");
+  };
   CHECK_FALSE(search_plan("auto", instance, {}, "x").plan.has_value());
   CHECK_FALSE(advised());
-  CHECK(complaint_of([&] { search_plan("auto", instance, offload, "x"); }).find("no host_link") != std::string::npos);
+  CHECK(complaint_of([&] { search_plan("auto", instance, offload, "x"); }).find("no host_link") !=
+        std::string::npos);
   cluster.groups[0].host_link = {100.0, 0.0};
   cluster.finish("made");
   CHECK(advised());
@@ -138,7 +145,8 @@ TEST_CASE("activations are offloaded where nothing else fits, and only on reques
   Restrictions offload;
   offload.offload_activations = true;
   CHECK_FALSE(search_plan("auto", instance, {}, "x").plan.has_value());
-  CHECK(complaint_of([&] { search_plan("auto", instance, offload, "x"); }).find("no host_link") != std::string::npos);
+  CHECK(complaint_of([&] { search_plan("auto", instance, offload, "x"); }).find("no host_link") !=
+        std::string::npos);
   for (const double bandwidth : {1e6, 10.0}) {
     cluster.groups[0].host_link = {bandwidth, 0.0};
     cluster.finish("made");

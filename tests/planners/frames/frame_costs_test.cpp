@@ -52,13 +52,16 @@ devices = { kind = "d", count = 4 }
 link = { bandwidth = "100 GB/s" }
 )";
 
-TEST_CASE("frames fit by what members hold, where the closed form counts all of a layer on each", "[frames]") {
+TEST_CASE("frames fit by what members hold, where the closed form counts all of a layer on each",
+          "[frames]") {
   const Config config = parse_config(job, "job.toml", "");
   Cluster cluster = parse_cluster(four_devices, "c.toml");
   const Profile profile = analytic_profile(config, cluster);
   const Restrictions restrictions = restrictions_of(config);
   const auto found = [&] {
-    return search_plan("auto", {profile, cluster, config.training.global_batch_size}, restrictions, "job.toml").plan;
+    return search_plan("auto", {profile, cluster, config.training.global_batch_size}, restrictions,
+                       "job.toml")
+        .plan;
   };
   const std::optional<Plan> roomy = found();
   REQUIRE(roomy);
@@ -74,7 +77,8 @@ TEST_CASE("frames fit by what members hold, where the closed form counts all of 
   CHECK_FALSE(found());
 }
 
-TEST_CASE("sums of the stages of a node pass its uplink one beside another, and so it is bounded", "[frames]") {
+TEST_CASE("sums of the stages of a node pass its uplink one beside another, and so it is bounded",
+          "[frames]") {
   // Two layers of F, B and W of 1 s and 1000 B of gradients; uplinks of 100 B/s.
   Profile profile;
   profile.layers = {layer("a", 1, 1, 1), layer("b", 1, 1, 1)};
@@ -86,12 +90,15 @@ TEST_CASE("sums of the stages of a node pass its uplink one beside another, and 
   cluster.finish("made");
   const Instance instance = {profile, cluster, 2};
   FrameTables tables(instance);
-  const std::vector<Mesh> in_nodes = {{{DeviceId(0)}, {DeviceId(2)}}, {{DeviceId(1)}, {DeviceId(3)}}};
+  const std::vector<Mesh> in_nodes = {{{DeviceId(0)}, {DeviceId(2)}},
+                                      {{DeviceId(1)}, {DeviceId(3)}}};
   const PlacedShape placed(instance, in_nodes, ZeroGroup::replicas);
   const FrameCosts costs(instance, tables, placed, 2);
   PlanSimulator simulator(instance);
   const auto bound = [&](int zero_stage) {
-    return ScheduledCost(costs, {"1f1b", 1, 0}, {RecomputeRule::none, zero_stage}).of({{0, 1}, {1, 2}}).seconds;
+    return ScheduledCost(costs, {"1f1b", 1, 0}, {RecomputeRule::none, zero_stage})
+        .of({{0, 1}, {1, 2}})
+        .seconds;
   };
   const auto simulated = [&](int zero_stage) {
     Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 2, 2, "1f1b");
@@ -104,7 +111,8 @@ TEST_CASE("sums of the stages of a node pass its uplink one beside another, and 
   // The last stage sums from 4 s on, the first from 6 s on: 2000 B in all.
   CHECK(bound(0) == Approx(4.0 + 20.0));
   CHECK(simulated(0) == Approx(4.0 + 20.0));
-  // Both stages gather half of 1000 B each at the beginning, which takes 10 s, and sum the other half from 14 s on.
+  // Both stages gather half of 1000 B each at the beginning, which takes 10 s, and sum the other
+  // half from 14 s on.
   CHECK(simulated(1) == Approx(10.0 + 4.0 + 10.0));
   CHECK(bound(1) <= simulated(1));
   CHECK(bound(1) >= 10.0 + 6.0);

@@ -7,8 +7,10 @@
 namespace pptrain {
 namespace {
 
-/// A stage of one replica a device, on the devices with these numbers, with these numbers of samples.
-TriedPlan on(const std::vector<int>& devices, const std::vector<std::int64_t>& samples, double seconds) {
+/// A stage of one replica a device, on the devices with these numbers, with these numbers of
+/// samples.
+TriedPlan on(const std::vector<int>& devices, const std::vector<std::int64_t>& samples,
+             double seconds) {
   Plan plan = uniform_plan({{0, 4}}, static_cast<int>(devices.size()), 1, 8, 8, "1f1b");
   std::int64_t end = 0;
   for (std::size_t r = 0; r < devices.size(); ++r) {

@@ -23,7 +23,11 @@ struct Walk {
   Restrictions restrictions = test::everything_free();
   SearchSpace space = {instance, restrictions};
   TriedPlan plan = {
-      uniform_plan({{0, 2}, {2, 4}, {4, 8}, {8, profile.num_layers()}}, 1, 1, 16, 4, "1f1b"), infinity, "", 0.0, {}};
+      uniform_plan({{0, 2}, {2, 4}, {4, 8}, {8, profile.num_layers()}}, 1, 1, 16, 4, "1f1b"),
+      infinity,
+      "",
+      0.0,
+      {}};
 
   /// Goes on with `work` at a time until nothing helps any more; how often.
   int run(LocalSearch& search, double work) {
@@ -44,18 +48,20 @@ TEST_CASE("a search that pauses goes the way of one that does not", "[planners]"
   CHECK(whole.plan.seconds == paused.plan.seconds);
   REQUIRE(at_once.path().size() == in_parts.path().size());
   CHECK(at_once.path().size() > 3);
-  for (std::size_t i = 0; i < at_once.path().size(); ++i) CHECK(same_plan(at_once.path()[i], in_parts.path()[i]));
+  for (std::size_t i = 0; i < at_once.path().size(); ++i)
+    CHECK(same_plan(at_once.path()[i], in_parts.path()[i]));
 }
 
-TEST_CASE("a race finds what all leaders improved to the end find, with fewer simulations", "[planners]") {
+TEST_CASE("a race finds what all leaders improved to the end find, with fewer simulations",
+          "[planners]") {
   Walk walk;
   PlanSimulator simulator(walk.instance);
   std::vector<TriedPlan> leaders;
   for (const std::int64_t micro_batch : {1, 2, 4, 8, 16}) {
     for (const char* schedule : {"1f1b", "gpipe"}) {
       TriedPlan leader = walk.plan;
-      leader.plan =
-          uniform_plan({{0, 2}, {2, 4}, {4, 8}, {8, walk.profile.num_layers()}}, 1, 1, 16, micro_batch, schedule);
+      leader.plan = uniform_plan({{0, 2}, {2, 4}, {4, 8}, {8, walk.profile.num_layers()}}, 1, 1, 16,
+                                 micro_batch, schedule);
       leader.seconds = simulator.of(leader.plan).iteration_seconds;
       leaders.push_back(leader);
     }
@@ -74,8 +80,9 @@ TEST_CASE("a race finds what all leaders improved to the end find, with fewer si
     simulated_of_all += search.num_simulated();
   }
   std::vector<TriedPlan> raced = leaders;
-  const std::vector<LocalSearch> searches = LeaderRace(walk.space, std::make_shared<KnownOrders>())
-                                                .run(raced, 2, LocalSearch::Kind::all, 4e5, OrderEffort::brief);
+  const std::vector<LocalSearch> searches =
+      LeaderRace(walk.space, std::make_shared<KnownOrders>())
+          .run(raced, 2, LocalSearch::Kind::all, 4e5, OrderEffort::brief);
   std::int64_t simulated_of_race = 0;
   int left_behind = 0;
   for (std::size_t i = 0; i < searches.size(); ++i) {
@@ -99,8 +106,9 @@ TEST_CASE("threads without a leader simulate steps ahead, and change nothing", "
     PlanSimulator simulator(walk.instance);
     walk.plan.seconds = simulator.of(walk.plan.plan).iteration_seconds;
     std::vector<TriedPlan> leaders = {walk.plan};  // so that all threads but one have none
-    const std::vector<LocalSearch> searches = LeaderRace(walk.space, std::make_shared<KnownOrders>())
-                                                  .run(leaders, 1, LocalSearch::Kind::all, 1e12, OrderEffort::brief);
+    const std::vector<LocalSearch> searches =
+        LeaderRace(walk.space, std::make_shared<KnownOrders>())
+            .run(leaders, 1, LocalSearch::Kind::all, 1e12, OrderEffort::brief);
     seconds.push_back(leaders.front().seconds);
     simulated.push_back(searches.front().num_simulated());
     paths.push_back(searches.front().path());
@@ -110,11 +118,13 @@ TEST_CASE("threads without a leader simulate steps ahead, and change nothing", "
     CHECK(seconds[i] == seconds.front());
     CHECK(simulated[i] == simulated.front());
     REQUIRE(paths[i].size() == paths.front().size());
-    for (std::size_t k = 0; k < paths[i].size(); ++k) CHECK(same_plan(paths[i][k], paths.front()[k]));
+    for (std::size_t k = 0; k < paths[i].size(); ++k)
+      CHECK(same_plan(paths[i][k], paths.front()[k]));
   }
 }
 
-/// The chunks of a loop over `sizes.front().size()` stages, with so many layers each, round by round.
+/// The chunks of a loop over `sizes.front().size()` stages, with so many layers each, round by
+/// round.
 Plan in_rounds(const std::vector<std::vector<std::int64_t>>& sizes, const std::string& schedule) {
   const std::size_t stages = sizes.front().size();
   std::vector<Interval> whole;
@@ -141,7 +151,8 @@ TEST_CASE("rounds of chunks are changed where that makes a plan faster", "[plann
   const SearchSpace space = {instance, restrictions};
   const Plan plan = in_rounds({{2, 1, 1}, {3, 3, 3}, {3, 3, 3}, {3, 3, 2}}, "auto");
   const std::vector<Plan> others = changed_rounds(space, plan);
-  REQUIRE(others.size() == 14);  // the second and the third round are alike, and one of the first cannot give a layer
+  REQUIRE(others.size() == 14);  // the second and the third round are alike, and one of the first
+                                 // cannot give a layer
   CHECK(same_plan(others.front(), in_rounds({{3, 3, 3}, {2, 1, 1}, {3, 3, 3}, {3, 3, 2}}, "auto")));
   PlanSimulator simulator(instance);
   TriedPlan found = {plan, simulator.of(plan).iteration_seconds, "", 0.0, {}};

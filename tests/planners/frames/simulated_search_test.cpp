@@ -38,7 +38,8 @@ void check_prediction(const Instance& instance, const Plan& plan) {
 
 TEST_CASE("no cut of a plan that was found can be moved by a layer to advantage", "[planners]") {
   Profile profile = blocks(40, 0.4);
-  for (std::size_t l = 0; l < profile.layers.size(); ++l) {  // layers are unlike, so that each cut has one best place
+  for (std::size_t l = 0; l < profile.layers.size(); ++l) {  // layers are unlike, so that each cut
+                                                             // has one best place
     for (ProfileRow& row : profile.layers[l].rows) {
       const double factor = 1.0 + 0.1 * static_cast<double>(l * 7 % 11);
       row.seconds = {row.seconds.forward * factor, row.seconds.backward_input * factor,
@@ -59,22 +60,28 @@ TEST_CASE("no cut of a plan that was found can be moved by a layer to advantage"
   REQUIRE(others.size() > 10);
   for (const Plan& other : others) {
     const SimulatedPlan& result = simulator.of(other);
-    CHECK((!result.why_not.empty() || result.iteration_seconds >= plan.predicted->iteration_seconds * (1.0 - 1e-5)));
+    CHECK((!result.why_not.empty() ||
+           result.iteration_seconds >= plan.predicted->iteration_seconds * (1.0 - 1e-5)));
   }
 }
 
-TEST_CASE("steps to other offloads change what is offloaded, where that is allowed and nodes have a link to it",
-          "[planners]") {
+TEST_CASE(
+    "steps to other offloads change what is offloaded, where that is allowed and nodes have a link "
+    "to it",
+    "[planners]") {
   const Profile profile = blocks(6, 0.4);
   Cluster cluster = mixed_nodes(2, 1);
   const Plan plan = uniform_plan({{0, 3}, {3, profile.num_layers()}}, 1, 1, 4, 2, "1f1b");
   Restrictions restrictions = test::everything_free();
-  const auto steps = [&] { return other_offloads({{profile, cluster, 8}, restrictions, "1f1b"}, plan); };
+  const auto steps = [&] {
+    return other_offloads({{profile, cluster, 8}, restrictions, "1f1b"}, plan);
+  };
   CHECK(steps().empty());  // there is nothing to offload to
   for (NodeGroup& group : cluster.groups) group.host_link = {1e9, 0.0};
   cluster.finish("made");
   const auto offloads = [](const Plan& other) {
-    return std::any_of(other.stages.begin(), other.stages.end(), [](const Stage& stage) { return stage.offloads(); });
+    return std::any_of(other.stages.begin(), other.stages.end(),
+                       [](const Stage& stage) { return stage.offloads(); });
   };
   const std::vector<Plan> free = steps();
   CHECK(free.size() > 6);
@@ -98,7 +105,8 @@ TEST_CASE("a search tells how far it is", "[planners]") {
   CHECK(status.candidates <= plan.search_candidates);
   REQUIRE(status.best_seconds);
   CHECK_THAT(*status.best_seconds,
-             Catch::Matchers::WithinRel(plan.predicted->iteration_seconds, 1e-3));  // no closed form's
+             Catch::Matchers::WithinRel(plan.predicted->iteration_seconds, 1e-3));  // no closed
+                                                                                    // form's
 }
 
 TEST_CASE("every planner's iteration is the simulator's, and auto's is the least", "[planners]") {
@@ -115,7 +123,8 @@ TEST_CASE("every planner's iteration is the simulator's, and auto's is the least
     CHECK(best.predicted->iteration_seconds <= plan.predicted->iteration_seconds);
     CHECK(plan.predicted->lower_bound_seconds <= best.predicted->iteration_seconds);
     for (const Alternative& other : best.alternatives) {
-      if (other.planner == planner->name()) CHECK(other.iteration_seconds == plan.predicted->iteration_seconds);
+      if (other.planner == planner->name())
+        CHECK(other.iteration_seconds == plan.predicted->iteration_seconds);
     }
   }
 }
@@ -129,8 +138,9 @@ TEST_CASE("auto chooses a schedule, and says what the others take", "[planners]"
   const Plan plan = *search_plan("auto", instance, pipeline, "x").plan;
   CHECK(plan.schedule.name != "1f1b");
   REQUIRE_FALSE(plan.schedules.empty());
-  const auto plain = std::find_if(plan.schedules.begin(), plan.schedules.end(),
-                                  [](const ScheduleAlternative& other) { return other.schedule.name == "1f1b"; });
+  const auto plain =
+      std::find_if(plan.schedules.begin(), plan.schedules.end(),
+                   [](const ScheduleAlternative& other) { return other.schedule.name == "1f1b"; });
   REQUIRE(plain != plan.schedules.end());
   Plan other = plan;
   other.schedule = plain->schedule;
@@ -184,7 +194,8 @@ TEST_CASE("every neighbour of a plan is a plan", "[planners]") {
   const Plan plan = uniform_plan({{0, 5}, {5, 6}, {6, 13}}, 2, 1, 24, 8, "1f1b");
   std::vector<Plan> all = shifted_layers(space, plan);
   CHECK(all.size() == 2);  // the middle stage has one layer and only takes
-  for (const auto& more : {other_schedules(space, plan), other_micro_batches(space, plan), other_modes(space, plan)}) {
+  for (const auto& more :
+       {other_schedules(space, plan), other_micro_batches(space, plan), other_modes(space, plan)}) {
     CHECK(more.size() >= 4);
     all.insert(all.end(), more.begin(), more.end());
   }
@@ -202,15 +213,16 @@ TEST_CASE("every neighbour of a plan is a plan", "[planners]") {
 TEST_CASE("stages keep their share of the work when chunks are laid out anew", "[planners]") {
   const Profile profile = blocks(24, 0.0);
   const Plan plan = uniform_plan({{0, 12}, {12, 24}}, 1, 1, 8, 1, "1f1b");
-  const Plan interleaved = *with_schedule(Restrictions(), profile, plan, {"interleaved-1f1b", 3, 0});
+  const Plan interleaved =
+      *with_schedule(Restrictions(), profile, plan, {"interleaved-1f1b", 3, 0});
   CHECK(interleaved.stages[0].layers == std::vector<Interval>{{0, 4}, {8, 12}, {16, 20}});
   CHECK(interleaved.stages[1].layers == std::vector<Interval>{{4, 8}, {12, 16}, {20, 24}});
   const Plan uneven = uniform_plan({{0, 16}, {16, 24}}, 1, 1, 8, 1, "1f1b");
   const Plan v_shape = *with_schedule(Restrictions(), profile, uneven, {"zb-v", 2, 0});
   CHECK(v_shape.stages[0].layers == std::vector<Interval>{{0, 8}, {16, 24}});
   CHECK(v_shape.stages[1].layers == std::vector<Interval>{{8, 12}, {12, 16}});
-  CHECK_FALSE(with_schedule(Restrictions(), blocks(4, 0.0), uniform_plan({{0, 2}, {2, 4}}, 1, 1, 8, 1, "1f1b"),
-                            {"zeropp", 3, 0}));
+  CHECK_FALSE(with_schedule(Restrictions(), blocks(4, 0.0),
+                            uniform_plan({{0, 2}, {2, 4}}, 1, 1, 8, 1, "1f1b"), {"zeropp", 3, 0}));
 }
 
 }  // namespace

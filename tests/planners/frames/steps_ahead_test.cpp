@@ -18,7 +18,8 @@ constexpr std::int64_t batch = 16;
 std::vector<Plan> plans_of(const ScheduleChoice& schedule) {
   std::vector<Plan> plans;
   for (std::int64_t cut = 1; cut <= 4; ++cut)
-    plans.push_back(uniform_plan({{0, cut}, {cut, 5}, {5, 8}, {8, layers}}, 1, 1, batch, 4, schedule));
+    plans.push_back(
+        uniform_plan({{0, cut}, {cut, 5}, {5, 8}, {8, layers}}, 1, 1, batch, 4, schedule));
   return plans;
 }
 
@@ -35,7 +36,8 @@ TEST_CASE("steps that another thread simulated come to what they come to here", 
   PlanSimulator helping(instance);
   const std::vector<Plan> plans = plans_of({"auto", 1, 0});
   const SimulatedPlan before = own.of(plans.front());
-  const auto orders = std::make_shared<const std::vector<TaskOrder>>(own.fastest_orders(plans.front()));
+  const auto orders =
+      std::make_shared<const std::vector<TaskOrder>>(own.fastest_orders(plans.front()));
   const std::vector<Step> steps = {{plans[1], orders, infinity, before.iteration_seconds},
                                    {plans[2], orders, 0.0, before.iteration_seconds},
                                    {plans[3], nullptr, infinity, before.iteration_seconds}};

@@ -12,7 +12,8 @@ Profile six_layers() {
   return profile;
 }
 
-TEST_CASE("plans that differ from a faster one in their layers alone are tried last", "[planners]") {
+TEST_CASE("plans that differ from a faster one in their layers alone are tried last",
+          "[planners]") {
   const Profile profile = six_layers();
   const Cluster cluster = nodes_of(1, 4);
   const Instance instance = {profile, cluster, 8};
@@ -25,8 +26,10 @@ TEST_CASE("plans that differ from a faster one in their layers alone are tried l
   };
   SearchResult result;
   result.plan = two_stages(3);
-  // By their simulation: the first of them takes longer than the plan, and the second, all on one device, longer still.
-  result.others = {two_stages(2), predicted(uniform_plan({{0, 6}}, 1, 1, 8, 4, "1f1b")), two_stages(3)};
+  // By their simulation: the first of them takes longer than the plan, and the second, all on one
+  // device, longer still.
+  result.others = {two_stages(2), predicted(uniform_plan({{0, 6}}, 1, 1, 8, 4, "1f1b")),
+                   two_stages(3)};
   const auto shapes = [&](int count) {
     std::vector<std::string> found;
     for (const Plan& plan : contenders(result, instance, count)) found.push_back(plan.shape());
@@ -34,7 +37,8 @@ TEST_CASE("plans that differ from a faster one in their layers alone are tried l
   };
   CHECK(shapes(1) == std::vector<std::string>{"PP 2 x DP 2 x TP 1"});
   CHECK(shapes(2) == std::vector<std::string>{"PP 2 x DP 2 x TP 1", "PP 1 x DP 1 x TP 1"});
-  CHECK(shapes(9) == std::vector<std::string>{"PP 2 x DP 2 x TP 1", "PP 1 x DP 1 x TP 1", "PP 2 x DP 2 x TP 1"});
+  CHECK(shapes(9) ==
+        std::vector<std::string>{"PP 2 x DP 2 x TP 1", "PP 1 x DP 1 x TP 1", "PP 2 x DP 2 x TP 1"});
 }
 
 }  // namespace

@@ -10,7 +10,9 @@ namespace {
 
 /// Up to four groups of nodes of all sizes under up to three switches, some below others.
 Cluster random_cluster(std::mt19937& random) {
-  const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
   Cluster cluster;
   cluster.device_kinds = {{"v", 100.0, {}, 0.0}, {"t", 50.0, {}, 0.0}};
   const int num_switches = pick(0, 3);
@@ -27,22 +29,25 @@ Cluster random_cluster(std::mt19937& random) {
     group.num_devices = pick(1, 8);
     group.link = {pick(1, 9) * 100.0, pick(0, 3) * 0.01};
     group.uplink = {pick(1, 9) * 10.0, pick(0, 3) * 0.1};
-    if (num_switches > 0 && pick(0, 2) > 0) group.switch_name = fmt::format("s{}", pick(0, num_switches - 1));
+    if (num_switches > 0 && pick(0, 2) > 0)
+      group.switch_name = fmt::format("s{}", pick(0, num_switches - 1));
     cluster.groups.push_back(group);
   }
   cluster.finish("made");
   return cluster;
 }
 
-TEST_CASE("the default placement sees the same kinds of replicas and links as a look at every device", "[planners]") {
+TEST_CASE(
+    "the default placement sees the same kinds of replicas and links as a look at every device",
+    "[planners]") {
   std::mt19937 random(11);
   int num_placed = 0;
   for (int round = 0; round < 400; ++round) {
     const Cluster cluster = random_cluster(random);
     for (const Grid& grid : grids_of(cluster.num_devices(), {})) {
       std::vector<Mesh> meshes;
-      for (const Stage& stage : uniform_plan(even_division(grid.pipeline, grid.pipeline), grid.data, grid.tensor,
-                                             grid.data, grid.data, "1f1b")
+      for (const Stage& stage : uniform_plan(even_division(grid.pipeline, grid.pipeline), grid.data,
+                                             grid.tensor, grid.data, grid.data, "1f1b")
                                     .stages) {
         meshes.push_back(stage.devices);
       }

@@ -15,7 +15,8 @@ using enum PlacementPolicy;
 /// Numbers of the devices that a policy takes.
 std::vector<int> take(const Cluster& cluster, DeviceUse& use, PlacementPolicy policy, int num) {
   std::vector<int> numbers;
-  for (const DeviceId device : device_ids(cluster, use.take(policy, num))) numbers.push_back(device.value);
+  for (const DeviceId device : device_ids(cluster, use.take(policy, num)))
+    numbers.push_back(device.value);
   return numbers;
 }
 
@@ -25,8 +26,8 @@ std::vector<int> range(int begin, int end) {
   return numbers;
 }
 
-/// Three nodes of eight devices, of which four of the first and two of the second are used (as in the paper's Figure
-/// 5 a stage of six devices follows).
+/// Three nodes of eight devices, of which four of the first and two of the second are used (as in
+/// the paper's Figure 5 a stage of six devices follows).
 struct Started {
   Started() {
     use.take(fresh_first, 4);
@@ -43,12 +44,14 @@ TEST_CASE("fresh-first takes a node of which nothing is used", "[planners]") {
 
 TEST_CASE("append-first fills up used nodes", "[planners]") {
   Started started;
-  CHECK(take(started.cluster, started.use, append_first, 6) == std::vector<int>{4, 5, 6, 7, 10, 11});
+  CHECK(take(started.cluster, started.use, append_first, 6) ==
+        std::vector<int>{4, 5, 6, 7, 10, 11});
 }
 
 TEST_CASE("scatter-first takes equally many of the used nodes", "[planners]") {
   Started started;
-  CHECK(take(started.cluster, started.use, scatter_first, 6) == std::vector<int>{4, 5, 6, 10, 11, 12});
+  CHECK(take(started.cluster, started.use, scatter_first, 6) ==
+        std::vector<int>{4, 5, 6, 10, 11, 12});
 }
 
 TEST_CASE("scatter-first takes equally many of all nodes when all are fresh", "[planners]") {
@@ -74,7 +77,8 @@ TEST_CASE("what a policy's nodes lack comes from the others", "[planners]") {
     CHECK(started.use.num_free() == 0);
   }
   {
-    Started started;  // four of each used node, then the rest of the second one, then the fresh node
+    Started started;  // four of each used node, then the rest of the second one, then the fresh
+                      // node
     std::vector<int> expected = range(4, 8);
     for (const int d : range(10, 17)) expected.push_back(d);
     CHECK(take(started.cluster, started.use, scatter_first, 11) == expected);
@@ -93,7 +97,8 @@ TEST_CASE("ten thousand devices are a few runs", "[planners]") {
   const Cluster cluster = nodes_of(1280, 8);
   DeviceUse use(cluster);
   CHECK(use.take(fresh_first, 4000) == std::vector<TakenDevices>{{0, 500, 0, 8}});
-  CHECK(use.take(scatter_first, 1000) == std::vector<TakenDevices>{{500, 220, 0, 2}, {720, 560, 0, 1}});
+  CHECK(use.take(scatter_first, 1000) ==
+        std::vector<TakenDevices>{{500, 220, 0, 2}, {720, 560, 0, 1}});
   CHECK(use.runs().size() == 3);
   CHECK(use.take(append_first, 9) == std::vector<TakenDevices>{{500, 1, 2, 6}, {501, 1, 2, 3}});
   CHECK(use.num_free() == 10240 - 5009);
@@ -102,7 +107,8 @@ TEST_CASE("ten thousand devices are a few runs", "[planners]") {
 /// Placements of all stages, as sets of device numbers, by trying every policy for every stage.
 using Placed = std::vector<std::vector<int>>;
 
-void place_rest(const Cluster& cluster, const DeviceUse& use, Placed& placed, std::vector<Placed>& all) {
+void place_rest(const Cluster& cluster, const DeviceUse& use, Placed& placed,
+                std::vector<Placed>& all) {
   if (use.num_free() == 0) all.push_back(placed);
   for (int r = 1; r <= use.num_free(); ++r) {
     for (const PlacementPolicy policy : {fresh_first, append_first, scatter_first}) {
@@ -115,12 +121,13 @@ void place_rest(const Cluster& cluster, const DeviceUse& use, Placed& placed, st
 }
 
 /// The same by walking the graph; its stages only say how many and by which policy.
-void walk(const Cluster& cluster, const PlacementGraph& graph, const std::vector<Placement>& next, const DeviceUse& use,
-          Placed& placed, std::vector<Placed>& all) {
+void walk(const Cluster& cluster, const PlacementGraph& graph, const std::vector<Placement>& next,
+          const DeviceUse& use, Placed& placed, std::vector<Placed>& all) {
   if (use.num_free() == 0) all.push_back(placed);
   for (const Placement& placement : next) {
     DeviceUse after = use;
-    placed.push_back(take(cluster, after, placement.policy, graph.stages()[placement.stage].replicas));
+    placed.push_back(
+        take(cluster, after, placement.policy, graph.stages()[placement.stage].replicas));
     CHECK(after.num_free() == graph.stages()[placement.stage].num_left);
     walk(cluster, graph, graph.next(placement.stage), after, placed, all);
     placed.pop_back();

@@ -35,11 +35,13 @@ TEST_CASE("a tiling covers every device once with straight groups", "[planners]"
       CHECK(used.size() == 16);
     }
   }
-  // Two devices next to each other in a node, or at the same place in neighbouring nodes: 12 + 12 pairs.
+  // Two devices next to each other in a node, or at the same place in neighbouring nodes: 12 + 12
+  // pairs.
   CHECK(seen.size() == 24);
 }
 
-TEST_CASE("an upright domino has its tensor-parallel groups in a node, a lying one across nodes", "[planners]") {
+TEST_CASE("an upright domino has its tensor-parallel groups in a node, a lying one across nodes",
+          "[planners]") {
   const Cluster cluster = nodes_of(4, 4);
   const DeviceMesh mesh(cluster);
   const auto ids = [](const Mesh& devices) {

@@ -46,7 +46,9 @@ class Enumeration {
     }
   }
 
-  void visit_plans() { prepend(num_layers(), instance_.cluster.num_devices(), nullptr, nullptr, {}); }
+  void visit_plans() {
+    prepend(num_layers(), instance_.cluster.num_devices(), nullptr, nullptr, {});
+  }
   double least() const { return least_; }
   double num_plans() const { return num_plans_; }
 
@@ -83,7 +85,9 @@ class Enumeration {
         stage.devices.back().emplace_back(d);
       }
       stage.samples = by_count(micro_batch_, stage.replicas);
-      if ((fixed_.data && *fixed_.data != stage.replicas) || (fixed_.tensor && *fixed_.tensor != degree)) continue;
+      if ((fixed_.data && *fixed_.data != stage.replicas) ||
+          (fixed_.tensor && *fixed_.tensor != degree))
+        continue;
       Plan plan;
       plan.stages = {stage};
       if (!costable(instance_.profile, instance_.cluster, plan)) continue;
@@ -91,7 +95,8 @@ class Enumeration {
       for (int j = 0; j < stage.replicas; ++j) {
         division.seconds.emplace_back();
         for (int l = 0; l < num_layers(); ++l) {
-          division.seconds.back().push_back(layer_seconds(instance_.profile, instance_.cluster, l, part, j).total());
+          division.seconds.back().push_back(
+              layer_seconds(instance_.profile, instance_.cluster, l, part, j).total());
         }
       }
       result.push_back(std::move(division));
@@ -124,8 +129,10 @@ class Enumeration {
     for (int i = 0; i < mesh.end - mesh.begin; ++i) {
       for (int l = begin; l < end; ++l) {
         const ProfileLayer& layer = instance_.profile.layers[l];
-        choice.model[i] += (bytes.weight + bytes.gradient + bytes.optimizer) * layer.parameters / stage.tensor_parallel;
-        choice.stored[i] += static_cast<double>(stage.samples[i / stage.tensor_parallel].size()) * layer.stored_bytes;
+        choice.model[i] += (bytes.weight + bytes.gradient + bytes.optimizer) * layer.parameters /
+                           stage.tensor_parallel;
+        choice.stored[i] += static_cast<double>(stage.samples[i / stage.tensor_parallel].size()) *
+                            layer.stored_bytes;
       }
     }
   }
@@ -141,7 +148,8 @@ class Enumeration {
       int next = run + 1;
       while (next < end && divisions[next - begin] == divisions[run - begin]) ++next;
       add_run(mesh, divisions[run - begin], run, next, choice);
-      if (next < end) choice.seconds += repartition(mesh, divisions[run - begin], divisions[next - begin], next);
+      if (next < end)
+        choice.seconds += repartition(mesh, divisions[run - begin], divisions[next - begin], next);
       run = next;
     }
     return choice;
@@ -165,7 +173,8 @@ class Enumeration {
   }
 
   double cut(const SubMesh& from, int tail, const SubMesh& to, int head, int layer) {
-    const auto [known, is_new] = cuts_.try_emplace({from.begin, from.end, tail, to.end, head, layer}, 0.0);
+    const auto [known, is_new] =
+        cuts_.try_emplace({from.begin, from.end, tail, to.end, head, layer}, 0.0);
     if (is_new) {
       Stage sender = from.divisions[tail].stage;
       Stage receiver = to.divisions[head].stage;
@@ -186,17 +195,19 @@ class Enumeration {
     return true;
   }
 
-  /// Every stage that ends with layer `end` - 1 and device `place` - 1, before the stages of `after`.
+  /// Every stage that ends with layer `end` - 1 and device `place` - 1, before the stages of
+  /// `after`.
   void prepend(int end, int place, const SubMesh* next, const Choice* first, const Sums& after) {
     for (std::size_t m = 0; m < meshes_.size(); ++m) {
       const SubMesh& mesh = meshes_[m];
       if (mesh.end != place) continue;
-      for (int begin = mesh.begin == 0 ? 0 : end - 1; begin >= 0 && (mesh.begin == 0 ? begin == 0 : begin > 0);
-           --begin) {
+      for (int begin = mesh.begin == 0 ? 0 : end - 1;
+           begin >= 0 && (mesh.begin == 0 ? begin == 0 : begin > 0); --begin) {
         for (const Choice& choice : choices(static_cast<int>(m), begin, end)) {
           Sums sums = after;
           ++sums.stages;
-          sums.sum += choice.seconds + (next == nullptr ? 0.0 : cut(mesh, choice.tail, *next, first->head, end));
+          sums.sum += choice.seconds +
+                      (next == nullptr ? 0.0 : cut(mesh, choice.tail, *next, first->head, end));
           sums.slowest = std::max(sums.slowest, choice.seconds);
           sums.gradients = std::max(sums.gradients, choice.gradients);
           if (begin == 0) ++num_plans_;
@@ -204,7 +215,8 @@ class Enumeration {
           if (begin > 0) {
             prepend(begin, mesh.begin, &mesh, &choice, sums);
           } else if (!fixed_.pipeline || *fixed_.pipeline == sums.stages) {
-            least_ = std::min(least_, (micro_batches_ - 1.0) * sums.slowest + sums.sum + sums.gradients);
+            least_ =
+                std::min(least_, (micro_batches_ - 1.0) * sums.slowest + sums.sum + sums.gradients);
           }
         }
       }

@@ -23,8 +23,8 @@ Restrictions random_restrictions(Choices& choices, const RandomInstance& instanc
   return fixed;
 }
 
-/// Rows at every degree, and layers of two sorts: those with far more parameters, and those with far more to
-/// all-reduce in a tensor-parallel group.
+/// Rows at every degree, and layers of two sorts: those with far more parameters, and those with
+/// far more to all-reduce in a tensor-parallel group.
 void favour_blocks(RandomInstance& instance, Choices& choices) {
   for (ProfileLayer& layer : instance.profile.layers) {
     const bool large = choices.one_in(2);
@@ -59,7 +59,8 @@ TEST_CASE("alpa finds the optimum of its space", "[alpa]") {
     RandomInstance instance = random_instance(seed, sizes[seed % 4]);
     Choices choices(seed);
     if (seed % 2 == 0) favour_blocks(instance, choices);
-    const Restrictions fixed = seed % 4 < 2 ? Restrictions{} : random_restrictions(choices, instance);
+    const Restrictions fixed =
+        seed % 4 < 2 ? Restrictions{} : random_restrictions(choices, instance);
     const Run run = run_planner("alpa", instance, fixed);
     if (run.ending == Ending::refused) continue;
     const AlpaOptimum best = alpa_optimum(instance, fixed);
@@ -70,7 +71,8 @@ TEST_CASE("alpa finds the optimum of its space", "[alpa]") {
     CAPTURE(write_plan(*run.plan));
     validate_plan(*run.plan, instance.profile.num_layers(), instance.cluster.num_devices(), "alpa");
     check_predicted(instance, *run.plan);
-    REQUIRE(std::abs(run.plan->predicted->estimate_seconds - *best.seconds) <= 1e-9 * *best.seconds);
+    REQUIRE(std::abs(run.plan->predicted->estimate_seconds - *best.seconds) <=
+            1e-9 * *best.seconds);
     for (const Stage& stage : run.plan->stages) with_blocks += stage.blocks.empty() ? 0 : 1;
     with_stages += run.plan->num_stages() > 1 ? 1 : 0;
   }

@@ -46,7 +46,8 @@ TEST_CASE("no bound exceeds any plan, however it is divided", "[bound]") {
   CHECK(fitting > num_instances * 20 / 4);
 }
 
-/// All layers on all devices with one sharding pattern, which need not cost what the profile's all-reduces cost.
+/// All layers on all devices with one sharding pattern, which need not cost what the profile's
+/// all-reduces cost.
 Plan sharded_plan(const RandomInstance& instance, TensorPattern pattern) {
   const int devices = instance.cluster.num_devices();
   Plan plan;

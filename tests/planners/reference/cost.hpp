@@ -1,7 +1,7 @@
 #pragma once
 
-// The cost model once more, written plainly and independently of src/cost: loops over devices, rows and pairs, no
-// tables and no shortcuts. Slow on purpose; only tests use it.
+// The cost model once more, written plainly and independently of src/cost: loops over devices, rows
+// and pairs, no tables and no shortcuts. Slow on purpose; only tests use it.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,8 @@ Path path(const Cluster& cluster, DeviceId a, DeviceId b);
 /// The slowest of all pairs of a group.
 Path slowest_path(const Cluster& cluster, const std::vector<DeviceId>& group);
 
-/// Flat ring: 2(n-1)/n * bytes / bandwidth + 2(n-1) * latency over the slowest pair; a group of one costs nothing.
+/// Flat ring: 2(n-1)/n * bytes / bandwidth + 2(n-1) * latency over the slowest pair; a group of one
+/// costs nothing.
 double all_reduce(const Cluster& cluster, const std::vector<DeviceId>& group, double bytes);
 
 /// Half an all-reduce.
@@ -37,10 +38,12 @@ struct Seconds {
   double total() const { return forward + backward; }
 };
 
-/// Whether the profile has rows for every layer of every stage on the devices and degrees of the plan.
+/// Whether the profile has rows for every layer of every stage on the devices and degrees of the
+/// plan.
 bool costable(const Profile& profile, const Cluster& cluster, const Plan& plan);
 
-/// A run of neighbouring layers of a stage that are divided alike: a whole stage without blocks is one part.
+/// A run of neighbouring layers of a stage that are divided alike: a whole stage without blocks is
+/// one part.
 struct Part {
   Interval layers;
   std::string pattern;  ///< of its tensor-parallel layers
@@ -63,25 +66,30 @@ struct Part {
 };
 std::vector<Part> parts_of(const Stage& stage);
 
-/// Sum of `bytes` over the replicas of a shard, in the slowest group and then between the groups: there a node's link
-/// carries them all, or where groups are on one node each replica its own slice.
+/// Sum of `bytes` over the replicas of a shard, in the slowest group and then between the groups:
+/// there a node's link carries them all, or where groups are on one node each replica its own
+/// slice.
 double sum_over_replicas(const Cluster& cluster, const Part& part, int shard, double bytes);
 
-/// One layer on the slowest device of a replica of a part, collectives of its tensor-parallel group included.
-Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const Part& part, int replica);
+/// One layer on the slowest device of a replica of a part, collectives of its tensor-parallel group
+/// included.
+Seconds layer_seconds(const Profile& profile, const Cluster& cluster, int layer, const Part& part,
+                      int replica);
 
 /// A part's replicas one by one, with the gathers of ZeRO stage 3 where the stage has it.
-std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage,
-                                     const Part& part);
+std::vector<Seconds> replica_seconds(const Profile& profile, const Cluster& cluster,
+                                     const Stage& stage, const Part& part);
 
 /// What it takes to pass samples on between two neighbouring parts of a stage, in F and in B.
-Seconds repartition_seconds(const Profile& profile, const Cluster& cluster, const Part& before, const Part& after);
+Seconds repartition_seconds(const Profile& profile, const Cluster& cluster, const Part& before,
+                            const Part& after);
 
 /// t_i: the slowest replicas of the parts one after another.
 double stage_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage);
 
 /// e_i between two stages.
-double cut_seconds(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to);
+double cut_seconds(const Profile& profile, const Cluster& cluster, const Stage& from,
+                   const Stage& to);
 
 /// The all-reduces of a stage's gradients, part after part, the slowest shard index of each.
 double gradient_seconds(const Profile& profile, const Cluster& cluster, const Stage& stage);
@@ -97,13 +105,14 @@ struct LineStage {
 };
 
 /// DAPPLE's line of stages and communication stages.
-std::vector<LineStage> dapple_line(const Profile& profile, const Cluster& cluster, const Plan& plan);
+std::vector<LineStage> dapple_line(const Profile& profile, const Cluster& cluster,
+                                   const Plan& plan);
 
 /// DAPPLE's Eq. 3: the pivot stage of a line.
 struct Pivot {
   int stage = 0;
-  /// Smallest relative difference of two sides that were compared: where it is nearly 0 the sides are equal but for
-  /// rounding, and another order of summation may choose another pivot.
+  /// Smallest relative difference of two sides that were compared: where it is nearly 0 the sides
+  /// are equal but for rounding, and another order of summation may choose another pivot.
   double margin = 1.0;
 };
 Pivot pivot(const std::vector<LineStage>& line, double micro_batches);

@@ -1,4 +1,5 @@
-// The cost model of src/cost against the plain one beside this file, on random plans of random instances.
+// The cost model of src/cost against the plain one beside this file, on random plans of random
+// instances.
 
 #include "cost/cost.hpp"
 
@@ -26,11 +27,13 @@ TEST_CASE("AMP's terms equal the plain ones", "[cost]") {
       REQUIRE(equal(terms.iteration_seconds, amp(instance.profile, instance.cluster, plan)));
       for (int i = 0; i < plan.num_stages(); ++i) {
         const Stage& stage = plan.stages[i];
-        REQUIRE(equal(terms.stage_seconds[i], stage_seconds(instance.profile, instance.cluster, stage)));
-        REQUIRE(equal(terms.gradient_seconds[i], gradient_seconds(instance.profile, instance.cluster, stage)));
+        REQUIRE(equal(terms.stage_seconds[i],
+                      stage_seconds(instance.profile, instance.cluster, stage)));
+        REQUIRE(equal(terms.gradient_seconds[i],
+                      gradient_seconds(instance.profile, instance.cluster, stage)));
         if (i + 1 == plan.num_stages()) continue;
-        REQUIRE(
-            equal(terms.cut_seconds[i], cut_seconds(instance.profile, instance.cluster, stage, plan.stages[i + 1])));
+        REQUIRE(equal(terms.cut_seconds[i],
+                      cut_seconds(instance.profile, instance.cluster, stage, plan.stages[i + 1])));
       }
     }
   }
@@ -48,7 +51,8 @@ TEST_CASE("DAPPLE's latency equals the plain one", "[cost]") {
       // The latency jumps where two stages tie for the pivot: there it hangs on the last digit.
       if (pivot(line, static_cast<double>(plan.micro_batches)).margin < 1e-12) continue;
       CAPTURE(seed, p, write_plan(plan));
-      REQUIRE(equal(dapple_seconds(instance.view(), plan), dapple(instance.profile, instance.cluster, plan)));
+      REQUIRE(equal(dapple_seconds(instance.view(), plan),
+                    dapple(instance.profile, instance.cluster, plan)));
       ++compared;
     }
   }
@@ -68,7 +72,8 @@ TEST_CASE("memory equals the plain sum", "[cost]") {
       const std::vector<double> plain = memory(instance.profile, instance.cluster, plan);
       REQUIRE(ours.size() == plain.size());
       for (std::size_t d = 0; d < plain.size(); ++d) REQUIRE(equal(ours[d], plain[d]));
-      REQUIRE(why_not_fit(instance.view(), plan).empty() == fits(instance.profile, instance.cluster, plan));
+      REQUIRE(why_not_fit(instance.view(), plan).empty() ==
+              fits(instance.profile, instance.cluster, plan));
       if (!fits(instance.profile, instance.cluster, plan)) ++too_much;
     }
   }

@@ -55,7 +55,8 @@ TEST_CASE("dapple finds the optimum among what is left of its space", "[dapple]"
     Restrictions restrictions;
     if (choices.one_in(3)) restrictions.data = choices.between(1, 2);
     if (choices.one_in(2)) restrictions.pipeline = choices.between(1, 4);
-    if (choices.one_in(3)) restrictions.micro_batch_size = choices.of(divisors(instance.global_batch_size));
+    if (choices.one_in(3))
+      restrictions.micro_batch_size = choices.of(divisors(instance.global_batch_size));
     count.add(instance, restrictions);
   }
   CHECK(count.found > 200);

@@ -22,7 +22,8 @@ void visit_rest(int size, int parts, std::vector<Interval>& chosen,
 
 }  // namespace
 
-void visit_divisions(int size, int parts, const std::function<void(const std::vector<Interval>&)>& visit) {
+void visit_divisions(int size, int parts,
+                     const std::function<void(const std::vector<Interval>&)>& visit) {
   std::vector<Interval> chosen;
   if (parts <= size) visit_rest(size, parts, chosen, visit);
 }

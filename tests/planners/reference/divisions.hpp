@@ -8,7 +8,8 @@
 namespace pptrain::reference {
 
 /// Every division of [0, size) into `parts` intervals of at least one, boundaries ascending.
-void visit_divisions(int size, int parts, const std::function<void(const std::vector<Interval>&)>& visit);
+void visit_divisions(int size, int parts,
+                     const std::function<void(const std::vector<Interval>&)>& visit);
 
 /// Divisors in ascending order.
 std::vector<int> divisors(std::int64_t n);

@@ -27,7 +27,8 @@ constexpr double rounding = 1.0 + 1e-9;
 /// How many times its memory the fullest device needs, device by device in the plain simulator.
 double simulated_use(const Instance& instance, const Plan& plan) {
   double use = 0.0;
-  for (const SimulatedDevice& device : simulate(instance, plan, planned_programs(instance, plan)).devices) {
+  for (const SimulatedDevice& device :
+       simulate(instance, plan, planned_programs(instance, plan)).devices) {
     use = std::max(use, device.peak_bytes / instance.cluster.kind_of(device.device).memory);
   }
   return use;
@@ -41,8 +42,10 @@ void check_fits(const Instance& instance, const SearchResult& result) {
 }
 
 /// What the planner finds by the closed forms alone.
-Outcome by_forms(const std::string& planner, const Instance& instance, const Restrictions& restrictions) {
-  return planner_called(planner).search({instance, restrictions, schedule_under(restrictions).name});
+Outcome by_forms(const std::string& planner, const Instance& instance,
+                 const Restrictions& restrictions) {
+  return planner_called(planner).search(
+      {instance, restrictions, schedule_under(restrictions).name});
 }
 
 struct Gpt {
@@ -51,21 +54,25 @@ struct Gpt {
   Profile profile;
 
   explicit Gpt(int gigabytes)
-      : config(parse_config("model.name = \"gpt2\"\nmodel.layers = 24\nmodel.hidden_size = 2240\nmodel.heads = 28\n"
-                            "model.vocabulary_size = 50257\nmodel.tied = true\ntraining.sequence_length = 1024\n"
-                            "training.global_batch_size = 16\ntraining.precision = \"bf16\"\n"
-                            "parallelism.zero_stage = 3\nparallelism.recompute = \"full\"\n",
-                            "gpt.toml", "", {})),
-        cluster(parse_cluster("name = \"2x2\"\n"
-                              "[[device]]\nkind = \"gpu\"\nmemory = \"" +
-                                  std::to_string(gigabytes) +
-                                  " GB\"\nmemory_bandwidth = \"900 GB/s\"\nflops = { bf16 = \"100 TFLOP/s\" }\n"
-                                  "[[node]]\nkind = \"node\"\ncount = 2\ndevices = { kind = \"gpu\", count = 2 }\n"
-                                  "link = { bandwidth = \"50 GB/s\" }\nuplink = { bandwidth = \"10 GB/s\" }\n",
-                              "2x2.toml")),
+      : config(parse_config(
+            "model.name = \"gpt2\"\nmodel.layers = 24\nmodel.hidden_size = 2240\nmodel.heads = 28\n"
+            "model.vocabulary_size = 50257\nmodel.tied = true\ntraining.sequence_length = 1024\n"
+            "training.global_batch_size = 16\ntraining.precision = \"bf16\"\n"
+            "parallelism.zero_stage = 3\nparallelism.recompute = \"full\"\n",
+            "gpt.toml", "", {})),
+        cluster(parse_cluster(
+            "name = \"2x2\"\n"
+            "[[device]]\nkind = \"gpu\"\nmemory = \"" +
+                std::to_string(gigabytes) +
+                " GB\"\nmemory_bandwidth = \"900 GB/s\"\nflops = { bf16 = \"100 TFLOP/s\" }\n"
+                "[[node]]\nkind = \"node\"\ncount = 2\ndevices = { kind = \"gpu\", count = 2 }\n"
+                "link = { bandwidth = \"50 GB/s\" }\nuplink = { bandwidth = \"10 GB/s\" }\n",
+            "2x2.toml")),
         profile(analytic_profile(config, cluster)) {}
 
-  Instance instance() const { return {profile, cluster, config.training.global_batch_size, ties_of(config, profile)}; }
+  Instance instance() const {
+    return {profile, cluster, config.training.global_batch_size, ties_of(config, profile)};
+  }
 };
 
 TEST_CASE("no planner returns a GPT of 1.5 billion that does not fit 2 x 2 devices", "[fitting]") {
@@ -74,7 +81,8 @@ TEST_CASE("no planner returns a GPT of 1.5 billion that does not fit 2 x 2 devic
     const Gpt gpt(gigabytes);
     const Instance instance = gpt.instance();
     const Restrictions restrictions = restrictions_of(gpt.config);
-    // DAPPLE's planner knows 1F1B without tensor parallelism, with which nothing fits the smallest devices.
+    // DAPPLE's planner knows 1F1B without tensor parallelism, with which nothing fits the smallest
+    // devices.
     const bool fits_whole = gigabytes > 8;
     if (!fits_whole) {
       Restrictions whole_layers = restrictions;
@@ -118,18 +126,21 @@ TEST_CASE("a plan from a file that does not fit is refused", "[fitting]") {
   CHECK(complaint.find("the plan does not fit (device 0 (gpu) needs ") != std::string::npos);
 }
 
-/// Every layer is given what it holds for a moment too, so that the simulator counts what ZeRO and recomputation do.
+/// Every layer is given what it holds for a moment too, so that the simulator counts what ZeRO and
+/// recomputation do.
 void measure_bytes(RandomInstance& instance, Choices& choices) {
   for (ProfileLayer& layer : instance.profile.layers) {
     const double workspace = choices.real(0.0, 0.5) * layer.stored_bytes;
     for (ProfileRow& row : layer.rows) {
-      row.bytes = LayerBytes{layer.stored_bytes * row.samples, 0.5 * layer.stored_bytes * row.samples,
-                             workspace * row.samples, workspace * row.samples};
+      row.bytes =
+          LayerBytes{layer.stored_bytes * row.samples, 0.5 * layer.stored_bytes * row.samples,
+                     workspace * row.samples, workspace * row.samples};
     }
   }
 }
 
-/// The memory of all devices in proportion, so that the best plan by the forms fits by them, and often by them alone.
+/// The memory of all devices in proportion, so that the best plan by the forms fits by them, and
+/// often by them alone.
 void tighten(RandomInstance& instance, const Restrictions& restrictions, Choices& choices) {
   const Outcome outcome = by_forms("amp", instance.view(), restrictions);
   if (!outcome.plan) return;
@@ -139,7 +150,8 @@ void tighten(RandomInstance& instance, const Restrictions& restrictions, Choices
     use = std::max(use, need[d] / instance.cluster.kind_of(DeviceId(d)).memory);
   }
   if (use <= 0.0) return;
-  for (DeviceKind& kind : instance.cluster.device_kinds) kind.memory *= use * choices.real(1.0, 1.3);
+  for (DeviceKind& kind : instance.cluster.device_kinds)
+    kind.memory *= use * choices.real(1.0, 1.3);
 }
 
 Restrictions drawn_restrictions(const RandomInstance& instance, Choices& choices) {
@@ -148,7 +160,8 @@ Restrictions drawn_restrictions(const RandomInstance& instance, Choices& choices
   restrictions.zero_stage = choices.between(0, 3);
   if (choices.one_in(4)) restrictions.data = choices.between(1, instance.cluster.num_devices());
   if (choices.one_in(4)) restrictions.pipeline = choices.between(1, 3);
-  if (choices.one_in(4)) restrictions.micro_batch_size = choices.of(divisors(instance.global_batch_size));
+  if (choices.one_in(4))
+    restrictions.micro_batch_size = choices.of(divisors(instance.global_batch_size));
   if (choices.one_in(6)) restrictions.schedule = "gpipe";
   if (choices.one_in(8)) restrictions.virtual_stages = 2;
   return restrictions;
@@ -160,16 +173,20 @@ UniformCandidates tried_divisions(const std::string& planner, const SearchSpace&
   if (planner == "megatron") return megatron_candidates(space);
   if (planner == "data-parallel") return data_parallel_candidates(space);
   if (planner == "amp-uniform-layers") return ruled_candidates(space, DivisionRule::by_count);
-  if (planner == "amp-uniform-parameters") return ruled_candidates(space, DivisionRule::by_parameters);
+  if (planner == "amp-uniform-parameters")
+    return ruled_candidates(space, DivisionRule::by_parameters);
   return {};
 }
 
-/// The least that the planner minimises of its own candidates that fit in the simulator: every division that it tries,
-/// and its best plan for each micro-batch size; Megatron's rules choose other grids where the size is fixed.
-double best_fitting_seconds(const std::string& planner, const Instance& instance, const Restrictions& restrictions) {
+/// The least that the planner minimises of its own candidates that fit in the simulator: every
+/// division that it tries, and its best plan for each micro-batch size; Megatron's rules choose
+/// other grids where the size is fixed.
+double best_fitting_seconds(const std::string& planner, const Instance& instance,
+                            const Restrictions& restrictions) {
   double best = infinity;
   const auto offer = [&](const Plan& plan) {
-    if (simulated_use(instance, plan) <= 1.0) best = std::min(best, plan.predicted->estimate_seconds);
+    if (simulated_use(instance, plan) <= 1.0)
+      best = std::min(best, plan.predicted->estimate_seconds);
   };
   const SearchSpace space = {instance, restrictions, schedule_under(restrictions).name};
   for (const UniformCandidate& candidate : tried_divisions(planner, space).found) {
@@ -193,12 +210,14 @@ struct Found {
   double seconds = infinity;  ///< simulated iteration of the plan, where there is one
 };
 
-Found check_planner(const std::string& name, const Instance& instance, const Restrictions& restrictions) {
+Found check_planner(const std::string& name, const Instance& instance,
+                    const Restrictions& restrictions) {
   SearchResult result;
   Outcome outcome;
   try {
     result = search_plan(name, instance, restrictions, "test");
-    if (schedule_under(restrictions).virtual_stages == 1) outcome = by_forms(name, instance, restrictions);
+    if (schedule_under(restrictions).virtual_stages == 1)
+      outcome = by_forms(name, instance, restrictions);
   } catch (const Error& error) {
     REQUIRE(error.code() == ExitCode::bad_input);
     return {};
@@ -220,7 +239,8 @@ Found check_planner(const std::string& name, const Instance& instance, const Res
   return found;
 }
 
-TEST_CASE("what planners return fits, and of their candidates that fit the best is found", "[fitting]") {
+TEST_CASE("what planners return fits, and of their candidates that fit the best is found",
+          "[fitting]") {
   std::map<std::string, int> refused;
   for (int seed = 0; seed < 250; ++seed) {
     Choices choices(seed + 7000);

@@ -12,7 +12,8 @@ namespace {
 Seconds slowest_of(const std::vector<Seconds>& replicas) {
   Seconds slowest;
   for (const Seconds& replica : replicas) {
-    slowest = {std::max(slowest.forward, replica.forward), std::max(slowest.backward, replica.backward)};
+    slowest = {std::max(slowest.forward, replica.forward),
+               std::max(slowest.backward, replica.backward)};
   }
   return slowest;
 }
@@ -23,52 +24,59 @@ Seconds stage_line_seconds(const Profile& profile, const Cluster& cluster, const
   Seconds sum;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     std::vector<Seconds> added = {slowest_of(replica_seconds(profile, cluster, stage, parts[p]))};
-    if (p + 1 < parts.size()) added.push_back(repartition_seconds(profile, cluster, parts[p], parts[p + 1]));
+    if (p + 1 < parts.size())
+      added.push_back(repartition_seconds(profile, cluster, parts[p], parts[p + 1]));
     for (const Seconds& s : added) sum = {sum.forward + s.forward, sum.backward + s.backward};
   }
   return sum;
 }
 
-/// Seconds from the start of a part's backward until each of its layers is done on all replicas, in layer order; its
-/// ZeRO gather comes first.
-std::vector<double> backward_ends(const Profile& profile, const Cluster& cluster, const Stage& stage,
-                                  const Part& part) {
+/// Seconds from the start of a part's backward until each of its layers is done on all replicas, in
+/// layer order; its ZeRO gather comes first.
+std::vector<double> backward_ends(const Profile& profile, const Cluster& cluster,
+                                  const Stage& stage, const Part& part) {
   std::vector<double> latest(static_cast<std::size_t>(part.layers.size()), 0.0);
   for (int j = 0; j < part.num_replicas(); ++j) {
     double layers = 0.0;
     for (std::size_t l = 0; l < latest.size(); ++l) {
-      layers +=
-          layer_seconds(profile, cluster, static_cast<int>(part.layers.begin + static_cast<int>(l)), part, j).backward;
+      layers += layer_seconds(profile, cluster,
+                              static_cast<int>(part.layers.begin + static_cast<int>(l)), part, j)
+                    .backward;
     }
     double end = replica_seconds(profile, cluster, stage, part)[j].backward - layers;
     for (std::size_t l = latest.size(); l-- > 0;) {
-      end +=
-          layer_seconds(profile, cluster, static_cast<int>(part.layers.begin + static_cast<int>(l)), part, j).backward;
+      end += layer_seconds(profile, cluster,
+                           static_cast<int>(part.layers.begin + static_cast<int>(l)), part, j)
+                 .backward;
       latest[l] = std::max(latest[l], end);
     }
   }
   return latest;
 }
 
-/// What is left of a single stage's all-reduces after its last backward: each layer's gradients are reduced as soon as
-/// its backward is done on all replicas and the all-reduce before has ended, last layer first. The shard groups of a
-/// part go on by themselves; the parts are reduced one after another.
+/// What is left of a single stage's all-reduces after its last backward: each layer's gradients are
+/// reduced as soon as its backward is done on all replicas and the all-reduce before has ended,
+/// last layer first. The shard groups of a part go on by themselves; the parts are reduced one
+/// after another.
 double gradient_seconds_left(const Profile& profile, const Cluster& cluster, const Stage& stage) {
   const std::vector<Part> parts = parts_of(stage);
   double reduced = 0.0;  // end of the all-reduces so far
   double start = 0.0;    // of the part's backward
   for (std::size_t p = parts.size(); p-- > 0;) {
     const Part& part = parts[p];
-    if (p + 1 < parts.size()) start += repartition_seconds(profile, cluster, part, parts[p + 1]).backward;
+    if (p + 1 < parts.size())
+      start += repartition_seconds(profile, cluster, part, parts[p + 1]).backward;
     const std::vector<double> ends = backward_ends(profile, cluster, stage, part);
     const double begin = reduced;
     for (int shard = 0; shard < part.degree(); ++shard) {
       double end = begin;
       for (std::size_t l = ends.size(); l-- > 0;) {
-        const double parameters = profile.layers[static_cast<std::size_t>(part.layers.begin) + l].parameters;
+        const double parameters =
+            profile.layers[static_cast<std::size_t>(part.layers.begin) + l].parameters;
         if (parameters <= 0.0) continue;
         const double bytes = profile.bytes_per_parameter.gradient * parameters / part.degree();
-        end = std::max(end, start + ends[l]) + sum_over_replicas(cluster, part, shard, part.loads[shard] * bytes);
+        end = std::max(end, start + ends[l]) +
+              sum_over_replicas(cluster, part, shard, part.loads[shard] * bytes);
       }
       reduced = std::max(reduced, end);
     }
@@ -77,8 +85,10 @@ double gradient_seconds_left(const Profile& profile, const Cluster& cluster, con
   return std::max(0.0, reduced - start);
 }
 
-/// A communication stage: F = B = the larger of e_i / 2 and what each node sends or receives over its uplink.
-LineStage communication_stage(const Profile& profile, const Cluster& cluster, const Stage& from, const Stage& to) {
+/// A communication stage: F = B = the larger of e_i / 2 and what each node sends or receives over
+/// its uplink.
+LineStage communication_stage(const Profile& profile, const Cluster& cluster, const Stage& from,
+                              const Stage& to) {
   const Part last = parts_of(from).back();
   const std::vector<Transfer> all =
       transfers(last, parts_of(to).front(), profile.layers[last.layers.end - 1].output_bytes);
@@ -119,7 +129,8 @@ double amp(const Profile& profile, const Cluster& cluster, const Plan& plan) {
   return static_cast<double>(plan.micro_batches - 1) * slowest_stage + sum + slowest_gradient;
 }
 
-std::vector<LineStage> dapple_line(const Profile& profile, const Cluster& cluster, const Plan& plan) {
+std::vector<LineStage> dapple_line(const Profile& profile, const Cluster& cluster,
+                                   const Plan& plan) {
   std::vector<LineStage> line;
   for (int i = 0; i < plan.num_stages(); ++i) {
     const Stage& stage = plan.stages[i];
@@ -127,13 +138,16 @@ std::vector<LineStage> dapple_line(const Profile& profile, const Cluster& cluste
     const double reduce = plan.num_stages() == 1 ? gradient_seconds_left(profile, cluster, stage)
                                                  : gradient_seconds(profile, cluster, stage);
     line.push_back({seconds.forward, seconds.backward, reduce});
-    if (i + 1 < plan.num_stages()) line.push_back(communication_stage(profile, cluster, stage, plan.stages[i + 1]));
+    if (i + 1 < plan.num_stages())
+      line.push_back(communication_stage(profile, cluster, stage, plan.stages[i + 1]));
   }
   return line;
 }
 
 Pivot pivot(const std::vector<LineStage>& line, double micro_batches) {
-  const auto steady = [&](int s) { return (micro_batches - 1.0) * (line[s].forward + line[s].backward); };
+  const auto steady = [&](int s) {
+    return (micro_batches - 1.0) * (line[s].forward + line[s].backward);
+  };
   Pivot result;
   result.stage = static_cast<int>(line.size()) - 1;
   for (int s = result.stage - 1; s >= 0; --s) {

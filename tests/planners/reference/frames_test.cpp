@@ -19,14 +19,16 @@ Restrictions typed(std::mt19937& random) {
   };
   Restrictions keys = everything_free();
   if (random() % 2 == 0) keys.zero_stage = one_of(0, 1, 2, 3);
-  if (keys.zero_stage && *keys.zero_stage > 0 && random() % 3 == 0) keys.zero_group = ZeroGroup::node;
+  if (keys.zero_stage && *keys.zero_stage > 0 && random() % 3 == 0)
+    keys.zero_group = ZeroGroup::node;
   if (random() % 2 == 0) keys.recompute = one_of(Recompute::none, Recompute::full);
   if (random() % 2 == 0) keys.pipeline = one_of(1, 2, 3, 4);
   if (random() % 3 == 0) keys.tensor = one_of(1, 2);
   if (random() % 3 == 0) keys.micro_batch_size = one_of(1, 2, 4);
   if (random() % 2 == 0) {
     keys.schedule = one_of("1f1b", "interleaved-1f1b", "zb-h1", "zb-h2", "zb-v", "zeropp", "gpipe");
-    if (runs_chunks(keys.schedule) && keys.schedule != "zb-v") keys.virtual_stages = one_of(1, 2, 3);
+    if (runs_chunks(keys.schedule) && keys.schedule != "zb-v")
+      keys.virtual_stages = one_of(1, 2, 3);
   } else if (random() % 3 == 0) {
     keys.virtual_stages = one_of(1, 2);
   }
@@ -54,9 +56,9 @@ void compare(int seed, const Run& free, const Run& other, Compared& compared) {
   if (free.plan && free.plan->predicted->iteration_seconds <= least * rounding) return;
   ++compared.slower;
   WARN("seed " << seed << " free " << (free.plan ? free.plan->predicted->iteration_seconds : -1.0)
-               << " s: " << (free.plan ? free.plan->shape() + " " + free.plan->schedule.name : "") << "; other "
-               << least << " s: " << other.plan->shape() << " " << other.plan->schedule.name << " of "
-               << other.plan->schedule.virtual_stages);
+               << " s: " << (free.plan ? free.plan->shape() + " " + free.plan->schedule.name : "")
+               << "; other " << least << " s: " << other.plan->shape() << " "
+               << other.plan->schedule.name << " of " << other.plan->schedule.virtual_stages);
 }
 
 void check_free_search(int first_seed, int num_instances) {
@@ -65,8 +67,10 @@ void check_free_search(int first_seed, int num_instances) {
     const RandomInstance instance = random_instance(static_cast<std::uint64_t>(seed));
     std::mt19937 random(static_cast<unsigned>(seed));
     const Run free = run_planner("auto", instance, everything_free());
-    for (int i = 0; i < 4; ++i) compare(seed, free, run_planner("auto", instance, typed(random)), compared);
-    for (std::size_t g = 0; instance.cluster.groups.size() > 1 && g < instance.cluster.groups.size(); ++g) {
+    for (int i = 0; i < 4; ++i)
+      compare(seed, free, run_planner("auto", instance, typed(random)), compared);
+    for (std::size_t g = 0;
+         instance.cluster.groups.size() > 1 && g < instance.cluster.groups.size(); ++g) {
       const RandomInstance part = without_group(instance, g);
       compare(seed, free, run_planner("auto", part, everything_free()), compared);
     }
@@ -81,7 +85,9 @@ void check_free_search(int first_seed, int num_instances) {
   CHECK(50 * compared.slower <= compared.pairs);
 }
 
-TEST_CASE("less freedom, or fewer devices, are seldom faster", "[frames]") { check_free_search(0, 60); }
+TEST_CASE("less freedom, or fewer devices, are seldom faster", "[frames]") {
+  check_free_search(0, 60);
+}
 
 TEST_CASE("less freedom, or fewer devices, are seldom faster in many cases", "[.long]") {
   check_free_search(1000, 300);

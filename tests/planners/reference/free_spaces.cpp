@@ -38,22 +38,26 @@ Machines all_free(const Cluster& cluster) {
 }
 
 /// Machines that are fresh and those that are not, each in the cluster's order.
-std::pair<std::vector<std::size_t>, std::vector<std::size_t>> fresh_and_used(const Machines& machines) {
+std::pair<std::vector<std::size_t>, std::vector<std::size_t>> fresh_and_used(
+    const Machines& machines) {
   std::vector<std::size_t> fresh;
   std::vector<std::size_t> used;
-  for (std::size_t m = 0; m < machines.free.size(); ++m) (machines.fresh(m) ? fresh : used).push_back(m);
+  for (std::size_t m = 0; m < machines.free.size(); ++m)
+    (machines.fresh(m) ? fresh : used).push_back(m);
   return {fresh, used};
 }
 
 /// Fills one machine after the other.
-void fill(Machines& machines, const std::vector<std::size_t>& order, std::size_t count, Devices& taken) {
+void fill(Machines& machines, const std::vector<std::size_t>& order, std::size_t count,
+          Devices& taken) {
   for (const std::size_t m : order) {
     while (taken.size() < count && !machines.free[m].empty()) taken.push_back(machines.take(m));
   }
 }
 
 /// One device of each machine in turn.
-void scatter(Machines& machines, const std::vector<std::size_t>& order, std::size_t count, Devices& taken) {
+void scatter(Machines& machines, const std::vector<std::size_t>& order, std::size_t count,
+             Devices& taken) {
   bool some = true;
   while (some && taken.size() < count) {
     some = false;
@@ -65,8 +69,8 @@ void scatter(Machines& machines, const std::vector<std::size_t>& order, std::siz
   }
 }
 
-/// `count` free devices: from fresh machines, from used ones, or equally from all used ones (from all where all are
-/// fresh); what these lack comes from the others.
+/// `count` free devices: from fresh machines, from used ones, or equally from all used ones (from
+/// all where all are fresh); what these lack comes from the others.
 Devices allocate(Machines& machines, Policy policy, std::size_t count) {
   const auto [fresh, used] = fresh_and_used(machines);
   Devices taken;
@@ -135,11 +139,12 @@ void visit_degrees(const std::vector<int>& counts, std::vector<int>& chosen,
 }
 
 /// Plans over all divisions of the layers and micro-batch sizes that give each replica a sample.
-void visit_plans(const RandomInstance& instance, const std::vector<Devices>& placed, const std::vector<int>& degrees,
-                 const Visit& visit) {
+void visit_plans(const RandomInstance& instance, const std::vector<Devices>& placed,
+                 const std::vector<int>& degrees, const Visit& visit) {
   std::size_t most_replicas = 0;
   for (std::size_t i = 0; i < placed.size(); ++i) {
-    most_replicas = std::max(most_replicas, placed[i].size() / static_cast<std::size_t>(degrees[i]));
+    most_replicas =
+        std::max(most_replicas, placed[i].size() / static_cast<std::size_t>(degrees[i]));
   }
   for (const int micro_batch_size : divisors(instance.global_batch_size)) {
     if (static_cast<std::size_t>(micro_batch_size) < most_replicas) continue;
@@ -147,15 +152,18 @@ void visit_plans(const RandomInstance& instance, const std::vector<Devices>& pla
     for (std::size_t i = 0; i < placed.size(); ++i) {
       plan.stages.push_back(stage_on(placed[i], degrees[i], micro_batch_size));
     }
-    visit_divisions(instance.profile.num_layers(), plan.num_stages(), [&](const std::vector<Interval>& layers) {
-      for (std::size_t i = 0; i < layers.size(); ++i) plan.stages[i].layers = {layers[i]};
-      if (costable(instance.profile, instance.cluster, plan)) visit(plan);
-    });
+    visit_divisions(instance.profile.num_layers(), plan.num_stages(),
+                    [&](const std::vector<Interval>& layers) {
+                      for (std::size_t i = 0; i < layers.size(); ++i)
+                        plan.stages[i].layers = {layers[i]};
+                      if (costable(instance.profile, instance.cluster, plan)) visit(plan);
+                    });
   }
 }
 
 /// The numbers of devices of 1, 2, ... stages, all devices used.
-void visit_counts(const RandomInstance& instance, const std::function<void(const std::vector<int>&)>& visit) {
+void visit_counts(const RandomInstance& instance,
+                  const std::function<void(const std::vector<int>&)>& visit) {
   const int devices = instance.cluster.num_devices();
   for (int stages = 1; stages <= std::min(devices, instance.profile.num_layers()); ++stages) {
     visit_divisions(devices, stages, [&](const std::vector<Interval>& shares) {
@@ -173,7 +181,8 @@ void visit_dapple_space(const RandomInstance& instance, const Visit& visit) {
     std::vector<Devices> placed;
     std::set<std::vector<Devices>> found;
     place_rest(counts, all_free(instance.cluster), placed, found);
-    for (const auto& placement : found) visit_plans(instance, placement, std::vector<int>(counts.size(), 1), visit);
+    for (const auto& placement : found)
+      visit_plans(instance, placement, std::vector<int>(counts.size(), 1), visit);
   });
 }
 
@@ -189,7 +198,8 @@ void visit_exhaustive_space(const RandomInstance& instance, const Visit& visit) 
         next += count;
       }
       std::vector<int> chosen;
-      visit_degrees(counts, chosen, [&](const auto& degrees) { visit_plans(instance, placed, degrees, visit); });
+      visit_degrees(counts, chosen,
+                    [&](const auto& degrees) { visit_plans(instance, placed, degrees, visit); });
     } while (std::next_permutation(devices.begin(), devices.end()));
   });
 }

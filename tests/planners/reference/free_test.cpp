@@ -20,7 +20,8 @@ TEST_CASE("exhaustive finds the optimum of its space", "[exhaustive]") {
     REQUIRE(run.ending == (best ? Ending::found : Ending::infeasible));
     if (!best) continue;
     CAPTURE(write_plan(*run.plan), write_plan(best->plan));
-    REQUIRE(std::abs(run.plan->predicted->estimate_seconds - best->seconds) <= 1e-9 * best->seconds);
+    REQUIRE(std::abs(run.plan->predicted->estimate_seconds - best->seconds) <=
+            1e-9 * best->seconds);
     ++found;
   }
   CHECK(found > 500);
@@ -44,7 +45,8 @@ TEST_CASE("dapple is at the optimum of its space", "[dapple]") {
   }
   CHECK(found > 1000);
   CHECK(close >= 0.95 * found);
-  CHECK(equal >= 0.99 * found);  // a pivot that hangs on the last digit may make a plan look better or worse
+  CHECK(equal >= 0.99 * found);  // a pivot that hangs on the last digit may make a plan look better
+                                 // or worse
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ struct Grid {
 };
 
 /// Shard k of replica j of stage i is device (i * dp + j) * tmp + k; each replica has `samples`.
-Plan grid_plan(const RandomInstance& instance, const Grid& grid, int samples, const std::vector<Interval>& layers) {
+Plan grid_plan(const RandomInstance& instance, const Grid& grid, int samples,
+               const std::vector<Interval>& layers) {
   Plan plan;
   plan.global_batch_size = instance.global_batch_size;
   plan.micro_batch_size = static_cast<std::int64_t>(samples) * grid.dp;
@@ -28,7 +29,8 @@ Plan grid_plan(const RandomInstance& instance, const Grid& grid, int samples, co
     stage.samples = by_count(plan.micro_batch_size, grid.dp);
     for (int j = 0; j < grid.dp; ++j) {
       stage.devices.emplace_back();
-      for (int k = 0; k < grid.tmp; ++k) stage.devices[j].emplace_back((i * grid.dp + j) * grid.tmp + k);
+      for (int k = 0; k < grid.tmp; ++k)
+        stage.devices[j].emplace_back((i * grid.dp + j) * grid.tmp + k);
     }
     plan.stages.push_back(stage);
   }
@@ -42,7 +44,8 @@ std::vector<Grid> grids(const RandomInstance& instance) {
   for (int pp = 1; pp <= instance.profile.num_layers(); ++pp) {
     for (int dp = 1; dp <= devices; ++dp) {
       for (int tmp = 1; tmp <= devices; ++tmp) {
-        if (pp * dp * tmp == devices && instance.global_batch_size % dp == 0) result.push_back({pp, dp, tmp});
+        if (pp * dp * tmp == devices && instance.global_batch_size % dp == 0)
+          result.push_back({pp, dp, tmp});
       }
     }
   }
@@ -76,8 +79,10 @@ int devices_of_smallest_node(const Cluster& cluster) {
   return smallest;
 }
 
-/// Megatron's plans for one samples-per-replica: those that fit of the first degrees of which any fits.
-std::vector<Plan> megatron_plans(const RandomInstance& instance, int samples, const Restrictions& restrictions) {
+/// Megatron's plans for one samples-per-replica: those that fit of the first degrees of which any
+/// fits.
+std::vector<Plan> megatron_plans(const RandomInstance& instance, int samples,
+                                 const Restrictions& restrictions) {
   std::vector<Grid> candidates = grids(instance);
   std::sort(candidates.begin(), candidates.end(), [](const Grid& a, const Grid& b) {
     return std::pair(a.tmp * a.pp, a.tmp) < std::pair(b.tmp * b.pp, b.tmp);
@@ -86,10 +91,12 @@ std::vector<Plan> megatron_plans(const RandomInstance& instance, int samples, co
     if (grid.tmp > devices_of_smallest_node(instance.cluster)) continue;
     if (instance.global_batch_size % (grid.dp * samples) != 0) continue;
     std::vector<Plan> fitting;
-    for (const auto& layers :
-         {by_count(instance.profile.num_layers(), grid.pp), by_parameters(instance.profile, grid.pp)}) {
-      const Plan plan = with_fixed_choices(grid_plan(instance, grid, samples, layers), restrictions);
-      if (!obeys(plan, restrictions) || !costable(instance.profile, instance.cluster, plan)) continue;
+    for (const auto& layers : {by_count(instance.profile.num_layers(), grid.pp),
+                               by_parameters(instance.profile, grid.pp)}) {
+      const Plan plan =
+          with_fixed_choices(grid_plan(instance, grid, samples, layers), restrictions);
+      if (!obeys(plan, restrictions) || !costable(instance.profile, instance.cluster, plan))
+        continue;
       if (fits(instance.profile, instance.cluster, plan)) fitting.push_back(plan);
     }
     if (!fitting.empty()) return fitting;
@@ -102,10 +109,11 @@ std::vector<Plan> megatron_plans(const RandomInstance& instance, int samples, co
 void visit_amp_space(const RandomInstance& instance, const Visit& visit) {
   for (const Grid& grid : grids(instance)) {
     for (const int samples : divisors(instance.global_batch_size / grid.dp)) {
-      visit_divisions(instance.profile.num_layers(), grid.pp, [&](const std::vector<Interval>& layers) {
-        const Plan plan = grid_plan(instance, grid, samples, layers);
-        if (costable(instance.profile, instance.cluster, plan)) visit(plan);
-      });
+      visit_divisions(instance.profile.num_layers(), grid.pp,
+                      [&](const std::vector<Interval>& layers) {
+                        const Plan plan = grid_plan(instance, grid, samples, layers);
+                        if (costable(instance.profile, instance.cluster, plan)) visit(plan);
+                      });
     }
   }
 }
@@ -116,19 +124,22 @@ void visit_data_parallel_space(const RandomInstance& instance, const Visit& visi
   });
 }
 
-std::optional<Optimum> megatron_optimum(const RandomInstance& instance, const Restrictions& restrictions) {
+std::optional<Optimum> megatron_optimum(const RandomInstance& instance,
+                                        const Restrictions& restrictions) {
   const Space space = [&](const RandomInstance&, const Visit& visit) {
     std::vector<Plan> plans;
     for (int samples = 1; samples <= instance.global_batch_size; ++samples) {
-      for (const Plan& plan : megatron_plans(instance, samples, restrictions)) plans.push_back(plan);
+      for (const Plan& plan : megatron_plans(instance, samples, restrictions))
+        plans.push_back(plan);
     }
     const auto key = [](const Plan& p) {
-      std::vector<std::int64_t> result = {p.num_stages(), p.stages[0].replicas, p.stages[0].tensor_parallel,
-                                          p.micro_batch_size};
+      std::vector<std::int64_t> result = {p.num_stages(), p.stages[0].replicas,
+                                          p.stages[0].tensor_parallel, p.micro_batch_size};
       for (const Stage& stage : p.stages) result.push_back(stage.layers[0].end);
       return result;
     };
-    std::sort(plans.begin(), plans.end(), [&](const Plan& a, const Plan& b) { return key(a) < key(b); });
+    std::sort(plans.begin(), plans.end(),
+              [&](const Plan& a, const Plan& b) { return key(a) < key(b); });
     for (const Plan& plan : plans) visit(plan);
   };
   return optimum(instance, space, Form::amp, restrictions);

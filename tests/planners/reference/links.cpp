@@ -62,7 +62,8 @@ Path slowest_path(const Cluster& cluster, const std::vector<DeviceId>& group) {
   for (std::size_t a = 0; a < group.size(); ++a) {
     for (std::size_t b = a + 1; b < group.size(); ++b) {
       const Path pair = path(cluster, group[a], group[b]);
-      slowest = {std::min(slowest.bandwidth, pair.bandwidth), std::max(slowest.latency, pair.latency)};
+      slowest = {std::min(slowest.bandwidth, pair.bandwidth),
+                 std::max(slowest.latency, pair.latency)};
     }
   }
   return slowest;

@@ -21,7 +21,8 @@ double state_bytes(const Profile& profile, const Stage& stage, const Part& part,
   const double replicas = part.sharers(replica);
   const double weight = bytes.weight / (stage.zero_stage >= 3 ? replicas : 1.0);
   const double gradient = bytes.gradient / (stage.zero_stage >= 2 ? replicas : 1.0);
-  const double optimizer = stage.offload ? 0.0 : bytes.optimizer / (stage.zero_stage >= 1 ? replicas : 1.0);
+  const double optimizer =
+      stage.offload ? 0.0 : bytes.optimizer / (stage.zero_stage >= 1 ? replicas : 1.0);
   return sum_over_layers(part.layers, [&](int layer) {
     return (weight + gradient + optimizer) * profile.layers[layer].parameters / part.degree();
   });
@@ -46,9 +47,11 @@ std::vector<double> memory(const Profile& profile, const Cluster& cluster, const
     const Stage& stage = plan.stages[i];
     for (const Part& part : parts_of(stage)) {
       for (int j = 0; j < part.num_replicas(); ++j) {
-        const double stored = in_flight(plan, i) * part.num_samples(j) * stored_bytes(profile, stage, part);
+        const double stored =
+            in_flight(plan, i) * part.num_samples(j) * stored_bytes(profile, stage, part);
         for (int k = 0; k < part.degree(); ++k) {
-          need[part.devices[j][k].index()] += part.loads[k] * state_bytes(profile, stage, part, j) + stored;
+          need[part.devices[j][k].index()] +=
+              part.loads[k] * state_bytes(profile, stage, part, j) + stored;
         }
       }
     }

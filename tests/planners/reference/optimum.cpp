@@ -15,7 +15,8 @@ double seconds_of(const RandomInstance& instance, const Plan& plan, Form form) {
 bool obeys(const Plan& plan, const Restrictions& restrictions) {
   if (restrictions.pipeline && plan.num_stages() != *restrictions.pipeline) return false;
   if (restrictions.schedule != "auto" && plan.schedule.name != restrictions.schedule) return false;
-  if (restrictions.micro_batch_size && plan.micro_batch_size != *restrictions.micro_batch_size) return false;
+  if (restrictions.micro_batch_size && plan.micro_batch_size != *restrictions.micro_batch_size)
+    return false;
   return std::all_of(plan.stages.begin(), plan.stages.end(), [&](const Stage& stage) {
     return (!restrictions.data || stage.replicas == *restrictions.data) &&
            (!restrictions.tensor || stage.tensor_parallel == *restrictions.tensor) &&
@@ -46,8 +47,8 @@ std::optional<Optimum> optimum(const RandomInstance& instance, const Space& spac
   if (found.empty()) return std::nullopt;
   double least = found[0].second;
   for (const auto& [number, seconds] : found) least = std::min(least, seconds);
-  const auto first =
-      std::find_if(found.begin(), found.end(), [&](const auto& f) { return f.second <= least * (1.0 + 1e-12); });
+  const auto first = std::find_if(found.begin(), found.end(),
+                                  [&](const auto& f) { return f.second <= least * (1.0 + 1e-12); });
   Optimum result;
   result.seconds = first->second;
   visited = 0;

@@ -20,11 +20,13 @@ std::vector<std::vector<DeviceId>> rows_of_degree(const Stage& stage, int degree
 }
 
 /// How much more than an even shard each member has, by the axis on which it has most.
-std::vector<double> loads_of(const std::map<std::string, std::vector<Interval>>& shards, int degree) {
+std::vector<double> loads_of(const std::map<std::string, std::vector<Interval>>& shards,
+                             int degree) {
   std::vector<double> loads(static_cast<std::size_t>(degree), shards.empty() ? 1.0 : 0.0);
   for (const auto& [axis, intervals] : shards) {
     for (std::size_t k = 0; k < loads.size(); ++k) {
-      const double share = static_cast<double>(intervals[k].size()) / static_cast<double>(intervals.back().end);
+      const double share =
+          static_cast<double>(intervals[k].size()) / static_cast<double>(intervals.back().end);
       loads[k] = std::max(loads[k], degree * share);
     }
   }
@@ -53,7 +55,8 @@ Part part_of_layer(const Stage& stage, std::int64_t layer) {
 
 std::vector<DeviceId> Part::shard_group(int shard, Interval replicas) const {
   std::vector<DeviceId> group;
-  for (auto r = replicas.begin; r < replicas.end; ++r) group.push_back(devices[static_cast<std::size_t>(r)][shard]);
+  for (auto r = replicas.begin; r < replicas.end; ++r)
+    group.push_back(devices[static_cast<std::size_t>(r)][shard]);
   return group;
 }
 
@@ -70,7 +73,8 @@ double Part::sharers(int replica) const {
 
 double Part::largest_slice() const {
   double largest = 1.0;
-  for (int r = 0; r < num_replicas() && !slices.empty(); ++r) largest = std::max(largest, num_replicas() / sharers(r));
+  for (int r = 0; r < num_replicas() && !slices.empty(); ++r)
+    largest = std::max(largest, num_replicas() / sharers(r));
   return largest;
 }
 
@@ -98,7 +102,8 @@ std::vector<Part> parts_of(const Stage& stage) {
   std::vector<Part> parts;
   for (auto layer = stage.layers[0].begin; layer < stage.layers[0].end; ++layer) {
     const Part next = part_of_layer(stage, layer);
-    const bool alike = !parts.empty() && parts.back().devices == next.devices && parts.back().samples == next.samples &&
+    const bool alike = !parts.empty() && parts.back().devices == next.devices &&
+                       parts.back().samples == next.samples &&
                        parts.back().pattern == next.pattern && parts.back().loads == next.loads;
     if (alike) {
       parts.back().layers.end = layer + 1;

@@ -72,7 +72,8 @@ Times check_each(const RandomInstance& instance) {
   return times;
 }
 
-TEST_CASE("every plan is valid, fits, and is predicted as defined; auto wins; bounds are below", "[properties]") {
+TEST_CASE("every plan is valid, fits, and is predicted as defined; auto wins; bounds are below",
+          "[properties]") {
   std::map<std::string, int> found;
   for (int seed = 0; seed < num_instances; ++seed) {
     CAPTURE(seed);
@@ -83,7 +84,8 @@ TEST_CASE("every plan is valid, fits, and is predicted as defined; auto wins; bo
       ++found[name];
       REQUIRE(times.count("auto") == 1);
       const Plan& best = times.at("auto");
-      REQUIRE(best.predicted->iteration_seconds <= plan.predicted->iteration_seconds * (1.0 + 1e-12));
+      REQUIRE(best.predicted->iteration_seconds <=
+              plan.predicted->iteration_seconds * (1.0 + 1e-12));
       for (const auto& [other, other_plan] : times) {
         const double bound = other_plan.predicted->lower_bound_seconds * (1.0 - 1e-12);
         REQUIRE(bound <= plan.predicted->iteration_seconds);
@@ -109,9 +111,11 @@ TEST_CASE("all gives the best plan with what every other planner finds by itself
     const Times times = check_each(instance);
     REQUIRE(all.plan.has_value() == !times.empty());
     if (!all.plan) continue;
-    REQUIRE(equal(all.plan->predicted->iteration_seconds, times.at("auto").predicted->iteration_seconds));
+    REQUIRE(equal(all.plan->predicted->iteration_seconds,
+                  times.at("auto").predicted->iteration_seconds));
     std::map<std::string, std::optional<double>> others;
-    for (const Alternative& other : all.plan->alternatives) others[other.planner] = other.iteration_seconds;
+    for (const Alternative& other : all.plan->alternatives)
+      others[other.planner] = other.iteration_seconds;
     for (const auto& planner : planners()) {
       const std::string name = planner->name();
       if (name == all.plan->planner) continue;

@@ -19,11 +19,14 @@ double seconds(Choices& choices, Numbers numbers) {
 }
 
 Link random_link(Choices& choices, Numbers numbers) {
-  if (numbers == Numbers::round) return {choices.of<double>({128, 256, 1024}), choices.of<double>({0, 0, 0.5})};
-  return {std::exp(choices.real(std::log(30.0), std::log(20000.0))), choices.one_in(2) ? 0.0 : choices.real(0.0, 0.8)};
+  if (numbers == Numbers::round)
+    return {choices.of<double>({128, 256, 1024}), choices.of<double>({0, 0, 0.5})};
+  return {std::exp(choices.real(std::log(30.0), std::log(20000.0))),
+          choices.one_in(2) ? 0.0 : choices.real(0.0, 0.8)};
 }
 
-NodeGroup random_group(Choices& choices, Numbers numbers, int devices_left, const std::vector<DeviceKind>& kinds) {
+NodeGroup random_group(Choices& choices, Numbers numbers, int devices_left,
+                       const std::vector<DeviceKind>& kinds) {
   NodeGroup group;
   group.num_devices = choices.between(1, devices_left);
   group.count = choices.between(1, devices_left / group.num_devices);
@@ -31,11 +34,13 @@ NodeGroup random_group(Choices& choices, Numbers numbers, int devices_left, cons
   group.device_kind = choices.of(kinds).name;
   if (group.num_devices > 1 || choices.one_in(2)) group.link = random_link(choices, numbers);
   group.uplink = random_link(choices, numbers);
-  if (!choices.one_in(3)) group.switch_name = choices.of<std::string>({"rack0", "rack1", "row0", "nowhere"});
+  if (!choices.one_in(3))
+    group.switch_name = choices.of<std::string>({"rack0", "rack1", "row0", "nowhere"});
   return group;
 }
 
-/// rack0 and rack1 below row0 or the root; each with or without an entry, each entry with or without an uplink.
+/// rack0 and rack1 below row0 or the root; each with or without an entry, each entry with or
+/// without an uplink.
 std::vector<Switch> random_switches(Choices& choices, Numbers numbers) {
   std::vector<Switch> switches;
   for (const std::string name : {"rack0", "rack1", "row0"}) {
@@ -52,27 +57,32 @@ Cluster random_cluster(Choices& choices, Numbers numbers, const InstanceSize& si
   Cluster cluster;
   cluster.name = "random";
   const int num_kinds = choices.between(1, 3);
-  for (int k = 0; k < num_kinds; ++k) cluster.device_kinds.push_back({fmt::format("k{}", k), 1e30, {}, 0.0});
+  for (int k = 0; k < num_kinds; ++k)
+    cluster.device_kinds.push_back({fmt::format("k{}", k), 1e30, {}, 0.0});
   int left = choices.between(1, size.most_devices);
   while (left > 0) {
     cluster.groups.push_back(random_group(choices, numbers, left, cluster.device_kinds));
     left -= cluster.groups.back().num_devices * cluster.groups.back().count;
   }
-  if (cluster.groups.size() == 1 && cluster.groups[0].count == 1 && choices.one_in(2)) cluster.groups[0].uplink = {};
+  if (cluster.groups.size() == 1 && cluster.groups[0].count == 1 && choices.one_in(2))
+    cluster.groups[0].uplink = {};
   cluster.switches = random_switches(choices, numbers);
   cluster.finish("random");
   return cluster;
 }
 
-/// Rows of one layer for (kind, degree): one to three in samples, whose times need not be proportional.
-void add_rows(ProfileLayer& layer, Choices& choices, Numbers numbers, const std::string& kind, int degree,
-              const LayerSeconds& per_sample) {
+/// Rows of one layer for (kind, degree): one to three in samples, whose times need not be
+/// proportional.
+void add_rows(ProfileLayer& layer, Choices& choices, Numbers numbers, const std::string& kind,
+              int degree, const LayerSeconds& per_sample) {
   const int num_rows = numbers == Numbers::round ? 1 : choices.between(1, 3);
   double samples = choices.between(1, 2);
   for (int r = 0; r < num_rows; ++r) {
-    const double scale = samples / degree * (numbers == Numbers::round ? 1.0 : choices.real(0.7, 1.3));
+    const double scale =
+        samples / degree * (numbers == Numbers::round ? 1.0 : choices.real(0.7, 1.3));
     ProfileRow row = {kind, degree, samples, {}, true};
-    row.seconds = {scale * per_sample.forward, scale * per_sample.backward_input, scale * per_sample.backward_weight};
+    row.seconds = {scale * per_sample.forward, scale * per_sample.backward_input,
+                   scale * per_sample.backward_weight};
     layer.rows.push_back(row);
     samples += choices.between(1, 4);
   }
@@ -92,7 +102,8 @@ ProfileLayer random_layer(Choices& choices, Numbers numbers) {
 }
 
 /// The degrees above 1 that each kind has rows for.
-std::vector<std::pair<std::string, int>> random_degrees(Choices& choices, const std::vector<DeviceKind>& kinds) {
+std::vector<std::pair<std::string, int>> random_degrees(Choices& choices,
+                                                        const std::vector<DeviceKind>& kinds) {
   std::vector<std::pair<std::string, int>> degrees;
   for (int n = 2; n <= 6; ++n) {
     if (choices.one_in(2)) continue;
@@ -103,10 +114,12 @@ std::vector<std::pair<std::string, int>> random_degrees(Choices& choices, const 
   return degrees;
 }
 
-Profile random_profile(Choices& choices, Numbers numbers, const InstanceSize& size, const Cluster& cluster) {
+Profile random_profile(Choices& choices, Numbers numbers, const InstanceSize& size,
+                       const Cluster& cluster) {
   Profile profile;
   profile.model = "random";
-  if (choices.one_in(2)) profile.bytes_per_parameter = {choices.real(0, 4), choices.real(0, 4), choices.real(0, 12)};
+  if (choices.one_in(2))
+    profile.bytes_per_parameter = {choices.real(0, 4), choices.real(0, 4), choices.real(0, 12)};
   std::vector<double> speeds;
   for (std::size_t k = 0; k < cluster.device_kinds.size(); ++k) {
     speeds.push_back(numbers == Numbers::round ? choices.between(1, 2) : choices.real(0.5, 3.0));
@@ -114,11 +127,13 @@ Profile random_profile(Choices& choices, Numbers numbers, const InstanceSize& si
   const auto degrees = random_degrees(choices, cluster.device_kinds);
   const int num_layers = choices.between(2, size.most_layers);
   for (int l = 0; l < num_layers; ++l) {
-    ProfileLayer layer = l > 0 && numbers == Numbers::round && !choices.one_in(4) ? profile.layers.back()
-                                                                                  : random_layer(choices, numbers);
+    ProfileLayer layer = l > 0 && numbers == Numbers::round && !choices.one_in(4)
+                             ? profile.layers.back()
+                             : random_layer(choices, numbers);
     layer.name = fmt::format("l{}", l);
     if (layer.rows.empty()) {
-      const LayerSeconds work = {seconds(choices, numbers), seconds(choices, numbers), seconds(choices, numbers)};
+      const LayerSeconds work = {seconds(choices, numbers), seconds(choices, numbers),
+                                 seconds(choices, numbers)};
       for (std::size_t k = 0; k < cluster.device_kinds.size(); ++k) {
         const std::string& kind = cluster.device_kinds[k].name;
         const LayerSeconds per_sample = {work.forward / speeds[k], work.backward_input / speeds[k],
@@ -143,7 +158,8 @@ void cap_memory(RandomInstance& instance, Choices& choices) {
     all += layer.stored_bytes * choices.between(1, 2);
   }
   const double least = 0.9 / instance.cluster.num_devices();
-  for (DeviceKind& kind : instance.cluster.device_kinds) kind.memory = all * choices.real(least, 0.8);
+  for (DeviceKind& kind : instance.cluster.device_kinds)
+    kind.memory = all * choices.real(least, 0.8);
   instance.cluster.finish("random");
   instance.capped = true;
 }

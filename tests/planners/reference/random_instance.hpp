@@ -25,10 +25,10 @@ struct RandomInstance {
   Instance view() const { return {profile, cluster, global_batch_size}; }
 };
 
-/// 2-10 layers on 1-6 devices of 1-3 kinds. Bandwidths, latencies, switches, missing links, rows in samples and
-/// degrees are drawn; in half of the instances memory is so short that about a third of all
-/// instances lose their best plan or all of them. Every fourth seed draws equal layers and small whole
-/// numbers, so that many plans tie.
+/// 2-10 layers on 1-6 devices of 1-3 kinds. Bandwidths, latencies, switches, missing links, rows in
+/// samples and degrees are drawn; in half of the instances memory is so short that about a third of
+/// all instances lose their best plan or all of them. Every fourth seed draws equal layers and
+/// small whole numbers, so that many plans tie.
 RandomInstance random_instance(std::uint64_t seed, const InstanceSize& size = {});
 
 }  // namespace pptrain::reference

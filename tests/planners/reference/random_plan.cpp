@@ -36,19 +36,23 @@ std::vector<int> degrees_of(const RandomInstance& instance, const std::vector<De
   return degrees;
 }
 
-std::vector<Interval> random_samples(Choices& choices, std::int64_t micro_batch_size, int replicas) {
+std::vector<Interval> random_samples(Choices& choices, std::int64_t micro_batch_size,
+                                     int replicas) {
   return choices.one_in(3) ? random_division(choices, micro_batch_size, replicas)
                            : even_division(micro_batch_size, replicas);
 }
 
-/// A stage on `devices`, in that order, with a degree that has rows and replicas that use as many as they can.
+/// A stage on `devices`, in that order, with a degree that has rows and replicas that use as many
+/// as they can.
 Stage random_stage(const RandomInstance& instance, Choices& choices, Interval layers,
                    const std::vector<DeviceId>& devices, std::int64_t micro_batch_size) {
   Stage stage;
   stage.layers = {layers};
   stage.tensor_parallel = choices.of(degrees_of(instance, devices));
-  const auto most = std::min<std::int64_t>(static_cast<int>(devices.size()) / stage.tensor_parallel, micro_batch_size);
-  stage.replicas = choices.one_in(4) ? choices.between(1, static_cast<int>(most)) : static_cast<int>(most);
+  const auto most = std::min<std::int64_t>(static_cast<int>(devices.size()) / stage.tensor_parallel,
+                                           micro_batch_size);
+  stage.replicas =
+      choices.one_in(4) ? choices.between(1, static_cast<int>(most)) : static_cast<int>(most);
   for (int j = 0; j < stage.replicas; ++j) {
     const auto first = devices.begin() + j * stage.tensor_parallel;
     stage.devices.emplace_back(first, first + stage.tensor_parallel);
@@ -76,14 +80,16 @@ void add_block(const RandomInstance& instance, Choices& choices, Stage& stage, s
   std::vector<int> degrees;
   for (const int n : degrees_of(instance, devices)) {
     const auto replicas = static_cast<int>(devices.size()) / n;
-    if (replicas * n == static_cast<int>(devices.size()) && replicas <= micro_batch_size) degrees.push_back(n);
+    if (replicas * n == static_cast<int>(devices.size()) && replicas <= micro_batch_size)
+      degrees.push_back(n);
   }
   if (degrees.empty()) return;
   block.tensor_parallel = choices.of(degrees);
   block.replicas = static_cast<int>(devices.size()) / block.tensor_parallel;
   block.pattern = block.tensor_parallel == 1
                       ? TensorPattern::replicate
-                      : choices.of<TensorPattern>({TensorPattern::megatron, TensorPattern::sp1, TensorPattern::sp2});
+                      : choices.of<TensorPattern>(
+                            {TensorPattern::megatron, TensorPattern::sp1, TensorPattern::sp2});
   block.shards = random_shards(choices, block.tensor_parallel);
   block.samples = random_samples(choices, micro_batch_size, block.replicas);
   stage.blocks.push_back(block);
@@ -126,14 +132,18 @@ Plan random_plan(const RandomInstance& instance, Choices& choices) {
   std::vector<DeviceId> devices;
   for (int d = 0; d < instance.cluster.num_devices(); ++d) devices.emplace_back(d);
   choices.shuffle(devices);
-  const int num_stages =
-      choices.one_in(4) ? 1
-                        : choices.between(1, std::min(instance.cluster.num_devices(), instance.profile.num_layers()));
-  const std::vector<Interval> layers = random_division(choices, instance.profile.num_layers(), num_stages);
-  const std::vector<Interval> shares = random_division(choices, instance.cluster.num_devices(), num_stages);
+  const int num_stages = choices.one_in(4)
+                             ? 1
+                             : choices.between(1, std::min(instance.cluster.num_devices(),
+                                                           instance.profile.num_layers()));
+  const std::vector<Interval> layers =
+      random_division(choices, instance.profile.num_layers(), num_stages);
+  const std::vector<Interval> shares =
+      random_division(choices, instance.cluster.num_devices(), num_stages);
   for (int i = 0; i < num_stages; ++i) {
     const auto begin = devices.begin();
-    plan.stages.push_back(random_stage(instance, choices, layers[i], {begin + shares[i].begin, begin + shares[i].end},
+    plan.stages.push_back(random_stage(instance, choices, layers[i],
+                                       {begin + shares[i].begin, begin + shares[i].end},
                                        plan.micro_batch_size));
   }
   return plan;

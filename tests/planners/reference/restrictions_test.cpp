@@ -20,7 +20,8 @@ Restrictions random_restrictions(const RandomInstance& instance, Choices& choice
   if (choices.one_in(3)) restrictions.data = choices.between(1, instance.cluster.num_devices());
   if (choices.one_in(3)) restrictions.pipeline = choices.between(1, 3);
   if (choices.one_in(3)) restrictions.tensor = choices.between(1, 2);
-  if (choices.one_in(3)) restrictions.micro_batch_size = choices.of(divisors(instance.global_batch_size));
+  if (choices.one_in(3))
+    restrictions.micro_batch_size = choices.of(divisors(instance.global_batch_size));
   if (choices.one_in(4)) restrictions.schedule = "gpipe";
   if (choices.one_in(4)) restrictions.recompute = Recompute::full;
   if (choices.one_in(4)) restrictions.zero_stage = choices.between(1, 3);
@@ -32,7 +33,8 @@ bool known(const std::string& planner) {
   return planner == "amp" || planner == "megatron" || planner == "data-parallel";
 }
 
-std::optional<Optimum> restricted_optimum(const std::string& planner, const RandomInstance& instance,
+std::optional<Optimum> restricted_optimum(const std::string& planner,
+                                          const RandomInstance& instance,
                                           const Restrictions& restrictions) {
   if (planner == "amp") return optimum(instance, visit_amp_space, Form::amp, restrictions);
   if (planner == "megatron") return megatron_optimum(instance, restrictions);
@@ -41,7 +43,9 @@ std::optional<Optimum> restricted_optimum(const std::string& planner, const Rand
 
 void check_against(const std::optional<Optimum>& best, const Run& run) {
   REQUIRE(best.has_value() == run.plan.has_value());
-  if (best) REQUIRE(std::abs(run.plan->predicted->estimate_seconds - best->seconds) <= 1e-9 * best->seconds);
+  if (best)
+    REQUIRE(std::abs(run.plan->predicted->estimate_seconds - best->seconds) <=
+            1e-9 * best->seconds);
 }
 
 TEST_CASE("plans obey what is fixed, and auto is best among them", "[restrictions]") {
@@ -57,7 +61,8 @@ TEST_CASE("plans obey what is fixed, and auto is best among them", "[restriction
       const Run run = run_planner(name, instance, restrictions);
       CAPTURE(seed, name, run.message);
       if (known(name)) {
-        check_against(restricted_optimum(name, instance, restrictions), run_by_forms(name, instance, restrictions));
+        check_against(restricted_optimum(name, instance, restrictions),
+                      run_by_forms(name, instance, restrictions));
       }
       if (!run.plan) continue;
       CAPTURE(write_plan(*run.plan));
@@ -100,7 +105,9 @@ TEST_CASE("exhaustive finds the best pipeline of so many stages", "[restrictions
     restrictions.micro_batch_size = instance.global_batch_size;
     restrictions.recompute = Recompute::none;
     restrictions.zero_stage = 0;
-    for (int stages = 2; stages <= std::min(instance.cluster.num_devices(), instance.profile.num_layers()); ++stages) {
+    for (int stages = 2;
+         stages <= std::min(instance.cluster.num_devices(), instance.profile.num_layers());
+         ++stages) {
       restrictions.pipeline = stages;
       const Run run = run_by_forms("exhaustive", instance, restrictions);
       CAPTURE(seed, stages, run.message);

@@ -31,12 +31,14 @@ inline Run run_planner(const std::string& planner, const RandomInstance& instanc
   }
 }
 
-/// The planner's own search, by the closed forms alone: its plan may need more memory in the simulator than there is.
-inline Run run_by_forms(const std::string& planner, const RandomInstance& instance, const Restrictions& restrictions) {
+/// The planner's own search, by the closed forms alone: its plan may need more memory in the
+/// simulator than there is.
+inline Run run_by_forms(const std::string& planner, const RandomInstance& instance,
+                        const Restrictions& restrictions) {
   try {
     check_search(planner, instance.view(), restrictions, "test");
-    const Outcome outcome =
-        planner_called(planner).search({instance.view(), restrictions, schedule_under(restrictions).name});
+    const Outcome outcome = planner_called(planner).search(
+        {instance.view(), restrictions, schedule_under(restrictions).name});
     return {outcome.plan ? Ending::found : Ending::infeasible, outcome.plan, outcome.why_not};
   } catch (const Error& error) {
     if (error.code() != ExitCode::bad_input) throw;

@@ -13,7 +13,8 @@ namespace pptrain::reference {
 template <class Value>
 double sum_over_layers(Interval layers, Value value) {
   double sum = 0.0;
-  for (auto layer = layers.begin; layer < layers.end; ++layer) sum += value(static_cast<int>(layer));
+  for (auto layer = layers.begin; layer < layers.end; ++layer)
+    sum += value(static_cast<int>(layer));
   return sum;
 }
 
@@ -24,7 +25,8 @@ struct Transfer {
   double bytes = 0.0;
 };
 
-/// Every pair of senders and receivers whose samples overlap: at equal degrees those of equal shard index, else all.
+/// Every pair of senders and receivers whose samples overlap: at equal degrees those of equal shard
+/// index, else all.
 inline std::vector<Transfer> transfers(const Part& from, const Part& to, double bytes_per_sample) {
   std::vector<Transfer> result;
   for (int a = 0; a < from.num_replicas(); ++a) {
@@ -35,7 +37,8 @@ inline std::vector<Transfer> transfers(const Part& from, const Part& to, double 
       for (int i = 0; i < from.degree(); ++i) {
         for (int k = 0; k < to.degree(); ++k) {
           if (from.degree() == to.degree() && i != k) continue;
-          result.push_back({from.devices[a][i], to.devices[b][k], static_cast<double>(end - begin) * bytes_per_sample});
+          result.push_back({from.devices[a][i], to.devices[b][k],
+                            static_cast<double>(end - begin) * bytes_per_sample});
         }
       }
     }

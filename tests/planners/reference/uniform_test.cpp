@@ -1,5 +1,5 @@
-// The planners of uniform grids against brute force over their spaces: time, chosen plan with the tie rule, and
-// whether there is a plan at all.
+// The planners of uniform grids against brute force over their spaces: time, chosen plan with the
+// tie rule, and whether there is a plan at all.
 
 #include <cmath>
 
@@ -28,8 +28,8 @@ struct Count {
   int infeasible = 0;
 };
 
-void check_equal(const std::string& planner, const RandomInstance& instance, const std::optional<Optimum>& best,
-                 Count& count) {
+void check_equal(const std::string& planner, const RandomInstance& instance,
+                 const std::optional<Optimum>& best, Count& count) {
   const SearchResult result = search_plan(planner, instance.view(), {}, "test");
   REQUIRE(result.plan.has_value() == best.has_value());
   if (!best) {
@@ -90,7 +90,8 @@ TEST_CASE("data-parallel takes the best micro-batch size", "[uniform]") {
   for (int seed = 0; seed < num_instances; ++seed) {
     CAPTURE(seed);
     const RandomInstance instance = random_instance(seed);
-    check_equal("data-parallel", instance, optimum(instance, visit_data_parallel_space, Form::amp), count);
+    check_equal("data-parallel", instance, optimum(instance, visit_data_parallel_space, Form::amp),
+                count);
   }
   CHECK(count.found > num_instances / 4);
   CHECK(count.infeasible > num_instances / 20);

@@ -1,4 +1,5 @@
-// `whale` against brute force over whole shares, layers, orders of the devices and micro-batch sizes.
+// `whale` against brute force over whole shares, layers, orders of the devices and micro-batch
+// sizes.
 
 #include <algorithm>
 #include <cmath>
@@ -14,12 +15,15 @@ namespace {
 using Devices = std::vector<DeviceId>;
 
 void sort_by_memory(const Cluster& cluster, Devices& devices) {
-  std::stable_sort(devices.begin(), devices.end(),
-                   [&](DeviceId a, DeviceId b) { return cluster.kind_of(a).memory > cluster.kind_of(b).memory; });
+  std::stable_sort(devices.begin(), devices.end(), [&](DeviceId a, DeviceId b) {
+    return cluster.kind_of(a).memory > cluster.kind_of(b).memory;
+  });
 }
 
-/// Meshes of `stages` stages of equal shape: the devices in file order, by memory, and dealt out pipeline by pipeline.
-std::vector<std::vector<Devices>> orders(const Cluster& cluster, int stages, int replicas, int degree) {
+/// Meshes of `stages` stages of equal shape: the devices in file order, by memory, and dealt out
+/// pipeline by pipeline.
+std::vector<std::vector<Devices>> orders(const Cluster& cluster, int stages, int replicas,
+                                         int degree) {
   Devices devices;
   for (int d = 0; d < cluster.num_devices(); ++d) devices.emplace_back(d);
   Devices by_memory = devices;
@@ -61,10 +65,11 @@ void visit_all_shares(Plan& plan, int stage, const Visit& visit) {
     return;
   }
   std::vector<Interval> shares;
-  visit_shares(plan.stages[stage].replicas, plan.micro_batch_size, shares, [&](const std::vector<Interval>& mine) {
-    plan.stages[stage].samples = mine;
-    visit_all_shares(plan, stage + 1, visit);
-  });
+  visit_shares(plan.stages[stage].replicas, plan.micro_batch_size, shares,
+               [&](const std::vector<Interval>& mine) {
+                 plan.stages[stage].samples = mine;
+                 visit_all_shares(plan, stage + 1, visit);
+               });
 }
 
 Stage stage_of(const Devices& devices, int degree, Interval layers) {
@@ -90,7 +95,8 @@ void visit_whale_space(const RandomInstance& instance, const Visit& visit) {
       });
       if (!known || num_devices % (stages * degree) != 0) continue;
       const int replicas = num_devices / (stages * degree);
-      for (const std::vector<Devices>& meshes : orders(instance.cluster, stages, replicas, degree)) {
+      for (const std::vector<Devices>& meshes :
+           orders(instance.cluster, stages, replicas, degree)) {
         for (std::int64_t size = replicas; size <= instance.global_batch_size; ++size) {
           if (instance.global_batch_size % size != 0) continue;
           visit_divisions(layers, stages, [&](const std::vector<Interval>& division) {
@@ -99,7 +105,8 @@ void visit_whale_space(const RandomInstance& instance, const Visit& visit) {
             plan.micro_batch_size = size;
             plan.micro_batches = plan.global_batch_size / size;
             plan.schedule.name = "1f1b";
-            for (int i = 0; i < stages; ++i) plan.stages.push_back(stage_of(meshes[i], degree, division[i]));
+            for (int i = 0; i < stages; ++i)
+              plan.stages.push_back(stage_of(meshes[i], degree, division[i]));
             visit_all_shares(plan, 0, visit);
           });
         }
@@ -108,13 +115,15 @@ void visit_whale_space(const RandomInstance& instance, const Visit& visit) {
   }
 }
 
-/// One stage, one run of layers at another degree, whole shares of both: the blocks of Whale's Example 2.
+/// One stage, one run of layers at another degree, whole shares of both: the blocks of Whale's
+/// Example 2.
 void visit_hybrids(const RandomInstance& instance, const Visit& visit) {
   const int num_devices = instance.cluster.num_devices();
   const int layers = instance.profile.num_layers();
   const auto known = [&](int degree) {
     const auto& groups = instance.cluster.groups;
-    return num_devices % degree == 0 && std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
+    return num_devices % degree == 0 &&
+           std::all_of(groups.begin(), groups.end(), [&](const NodeGroup& group) {
              return instance.profile.has_degree(group.device_kind, degree);
            });
   };
@@ -122,10 +131,16 @@ void visit_hybrids(const RandomInstance& instance, const Visit& visit) {
     for (int begin = 0; begin < layers; ++begin) {
       for (int end = begin + 1; end <= layers; ++end) {
         std::vector<Interval> shares;
-        visit_shares(num_devices / degree, plan.micro_batch_size, shares, [&](const std::vector<Interval>& samples) {
-          plan.stages[0].blocks = {{{begin, end}, num_devices / degree, degree, TensorPattern::megatron, samples, {}}};
-          visit_all_shares(plan, 0, visit);
-        });
+        visit_shares(num_devices / degree, plan.micro_batch_size, shares,
+                     [&](const std::vector<Interval>& samples) {
+                       plan.stages[0].blocks = {{{begin, end},
+                                                 num_devices / degree,
+                                                 degree,
+                                                 TensorPattern::megatron,
+                                                 samples,
+                                                 {}}};
+                       visit_all_shares(plan, 0, visit);
+                     });
       }
     }
   };
@@ -154,8 +169,10 @@ TEST_CASE("whale is close to the optimum of one stage with a block", "[whale]") 
   for (int seed = 0; seed < 3000; ++seed) {
     CAPTURE(seed);
     RandomInstance instance = random_instance(seed, {4, 4, {1, 2, 3, 4, 6}});
-    // Layers without all-reduce would be divided by sp1 or sp2, of which this brute force knows nothing.
-    for (ProfileLayer& layer : instance.profile.layers) layer.tensor_parallel_allreduce_bytes += 1.0;
+    // Layers without all-reduce would be divided by sp1 or sp2, of which this brute force knows
+    // nothing.
+    for (ProfileLayer& layer : instance.profile.layers)
+      layer.tensor_parallel_allreduce_bytes += 1.0;
     const auto best = optimum(instance, visit_hybrids, Form::amp);
     if (!best) continue;
     ++found;

@@ -1,5 +1,5 @@
-// Alpa states the choice of a division for each layer as an integer programme. On a chain our planner
-// uses an exact dynamic programme instead; here the solver says whether it is.
+// Alpa states the choice of a division for each layer as an integer programme. On a chain our
+// planner uses an exact dynamic programme instead; here the solver says whether it is.
 #include <glpk.h>
 
 #include <memory>
@@ -54,7 +54,8 @@ class OneStageProgramme {
     parameters.presolve = GLP_ON;
     parameters.msg_lev = GLP_MSG_OFF;
     if (glp_intopt(programme_.get(), &parameters) != 0) return infinity;
-    return glp_mip_status(programme_.get()) == GLP_OPT ? glp_mip_obj_val(programme_.get()) : infinity;
+    return glp_mip_status(programme_.get()) == GLP_OPT ? glp_mip_obj_val(programme_.get())
+                                                       : infinity;
   }
 
  private:
@@ -63,10 +64,13 @@ class OneStageProgramme {
   int num_divisions() const { return static_cast<int>(divisions.size()); }
   int x(int layer, int d) const { return 1 + layer * num_divisions() + d; }
   int y(int layer, int from, int to) const {
-    return 1 + num_layers_ * num_divisions() + ((layer - 1) * num_divisions() + from) * num_divisions() + to;
+    return 1 + num_layers_ * num_divisions() +
+           ((layer - 1) * num_divisions() + from) * num_divisions() + to;
   }
   bool possible(int d) const { return divisions[d].replicas <= micro_batch_; }
-  double most_samples(int d) const { return static_cast<double>(samples_on(divisions[d], 0, micro_batch_).size()); }
+  double most_samples(int d) const {
+    return static_cast<double>(samples_on(divisions[d], 0, micro_batch_).size());
+  }
 
   /// Of all micro-batches, and of the bytes of the gradient all-reduce.
   double layer_seconds(int layer, int d) const {
@@ -75,7 +79,8 @@ class OneStageProgramme {
     double seconds = profile_.seconds(layer, "v", tensor, most_samples(d))->total();
     if (tensor > 1 && itself.tensor_parallel_allreduce_bytes > 0.0) {
       const double bytes = itself.tensor_parallel_allreduce_bytes * most_samples(d);
-      seconds += 2.0 * (2.0 * (tensor - 1) / tensor * bytes / link_.bandwidth + 2.0 * (tensor - 1) * link_.latency);
+      seconds += 2.0 * (2.0 * (tensor - 1) / tensor * bytes / link_.bandwidth +
+                        2.0 * (tensor - 1) * link_.latency);
     }
     const double gradient = profile_.bytes_per_parameter.gradient * itself.parameters / tensor;
     return micro_batches_ * seconds + 2.0 * (replicas - 1) / replicas * gradient / link_.bandwidth;
@@ -105,12 +110,14 @@ class OneStageProgramme {
         glp_set_col_kind(programme_.get(), x(l, d), GLP_BV);
         if (!possible(d)) glp_set_col_bnds(programme_.get(), x(l, d), GLP_FX, 0.0, 0.0);
         if (possible(d)) {
-          glp_set_obj_coef(programme_.get(), x(l, d), layer_seconds(l, d) + (l == 0 ? run_seconds(d) : 0.0));
+          glp_set_obj_coef(programme_.get(), x(l, d),
+                           layer_seconds(l, d) + (l == 0 ? run_seconds(d) : 0.0));
         }
         for (int to = 0; l > 0 && to < num_divisions(); ++to) {
           glp_set_col_bnds(programme_.get(), y(l, d, to), GLP_LO, 0.0, 0.0);
           if (d != to && possible(d) && possible(to)) {
-            glp_set_obj_coef(programme_.get(), y(l, d, to), change_seconds(l, d, to) + run_seconds(to));
+            glp_set_obj_coef(programme_.get(), y(l, d, to),
+                             change_seconds(l, d, to) + run_seconds(to));
           }
         }
       }
@@ -126,7 +133,8 @@ class OneStageProgramme {
       columns.push_back(column);
       values.push_back(value);
     }
-    glp_set_mat_row(programme_.get(), row, static_cast<int>(terms.size()), columns.data(), values.data());
+    glp_set_mat_row(programme_.get(), row, static_cast<int>(terms.size()), columns.data(),
+                    values.data());
   }
 
   void add_one_division_rows() {
@@ -160,9 +168,9 @@ class OneStageProgramme {
       for (int d = 0; d < num_divisions(); ++d) {
         if (!possible(d)) continue;
         const ProfileLayer& itself = profile_.layers[l];
-        terms.emplace_back(x(l, d),
-                           (bytes.weight + bytes.gradient + bytes.optimizer) * itself.parameters / divisions[d].tensor +
-                               most_samples(d) * itself.stored_bytes);
+        terms.emplace_back(x(l, d), (bytes.weight + bytes.gradient + bytes.optimizer) *
+                                            itself.parameters / divisions[d].tensor +
+                                        most_samples(d) * itself.stored_bytes);
       }
     }
     add_row(GLP_UP, memory_, terms);

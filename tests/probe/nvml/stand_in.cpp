@@ -1,6 +1,6 @@
 // In place of NVIDIA's management library: what PPTRAIN_TEST_NVML says of pairs of GPUs, as
-// "0000:03:00.0 0000:04:00.0 nvlink; 0000:03:00.0 0000:05:00.0 30", with numbers as NVML has them for the common
-// ancestor. Without the variable there is no driver.
+// "0000:03:00.0 0000:04:00.0 nvlink; 0000:03:00.0 0000:05:00.0 30", with numbers as NVML has them
+// for the common ancestor. Without the variable there is no driver.
 #include <algorithm>
 #include <cstdlib>
 #include <map>
@@ -30,12 +30,14 @@ std::vector<Pair> described() {
 /// "" where nothing is said of the two.
 std::string link_between(const std::string& one, const std::string& other) {
   for (const Pair& pair : described()) {
-    if ((pair.one == one && pair.other == other) || (pair.one == other && pair.other == one)) return pair.link;
+    if ((pair.one == one && pair.other == other) || (pair.one == other && pair.other == one))
+      return pair.link;
   }
   return "";
 }
 
-constexpr int success = 0, not_found = 6, driver_not_loaded = 9, uninitialized = 1, not_supported = 3;
+constexpr int success = 0, not_found = 6, driver_not_loaded = 9, uninitialized = 1,
+              not_supported = 3;
 int users = 0;
 
 }  // namespace
@@ -62,8 +64,9 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_st** device)
   static std::map<std::string, nvmlDevice_st> devices;
   if (users == 0) return uninitialized;
   const std::vector<Pair> pairs = described();
-  const bool is_known = std::any_of(pairs.begin(), pairs.end(),
-                                    [bus_id](const Pair& pair) { return pair.one == bus_id || pair.other == bus_id; });
+  const bool is_known = std::any_of(pairs.begin(), pairs.end(), [bus_id](const Pair& pair) {
+    return pair.one == bus_id || pair.other == bus_id;
+  });
   if (!is_known) return not_found;
   *device = &devices.try_emplace(bus_id, nvmlDevice_st{bus_id}).first->second;
   return success;
@@ -72,7 +75,9 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, nvmlDevice_st** device)
 int nvmlDeviceGetP2PStatus(nvmlDevice_st* one, nvmlDevice_st* other, int capability, int* status) {
   constexpr int nvlink = 2, ok = 0, status_not_supported = 5;
   if (users == 0) return uninitialized;
-  *status = capability == nvlink && link_between(one->bus_id, other->bus_id) == "nvlink" ? ok : status_not_supported;
+  *status = capability == nvlink && link_between(one->bus_id, other->bus_id) == "nvlink"
+                ? ok
+                : status_not_supported;
   return success;
 }
 

@@ -121,7 +121,8 @@ TEST_CASE("the summary puts predicted beside measured", "[progress][np1]") {
   CHECK(rehearsed.find("2.4 times as much") != std::string::npos);
 }
 
-TEST_CASE("the summary of one step says so, and of no step says nothing of times", "[progress][np1]") {
+TEST_CASE("the summary of one step says so, and of no step says nothing of times",
+          "[progress][np1]") {
   RunSummary summary = a_summary();
   summary.steps = 1;
   summary.iterations = 1;
@@ -144,11 +145,11 @@ TEST_CASE("the summary of one step says so, and of no step says nothing of times
 TEST_CASE("a utilisation is that of a known peak, never more than all of it", "[progress][np1]") {
   RunSummary summary = a_summary();
   summary.flop_per_second = 11.9e12;
-  CHECK(describe_summary(summary).find("11.9 TFLOP/s of the model, more than the peak of 10 TFLOP/s\n") !=
-        std::string::npos);
+  CHECK(describe_summary(summary).find(
+            "11.9 TFLOP/s of the model, more than the peak of 10 TFLOP/s\n") != std::string::npos);
   summary.peak_flop_per_second = 0.0;
-  CHECK(describe_summary(summary).find("11.9 TFLOP/s of the model; no peak of the devices is known\n") !=
-        std::string::npos);
+  CHECK(describe_summary(summary).find(
+            "11.9 TFLOP/s of the model; no peak of the devices is known\n") != std::string::npos);
   CHECK(utilisation(5.0, 10.0) == 0.5);
   CHECK(utilisation(10.0, 10.0) == 1.0);
   CHECK_FALSE(utilisation(0.0, 10.0));

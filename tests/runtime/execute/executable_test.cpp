@@ -14,7 +14,9 @@ std::string refused(const Plan& plan, const Model& model) {
   return complaint_of([&] { check_blocks_executable(plan, model, "p.json"); });
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 

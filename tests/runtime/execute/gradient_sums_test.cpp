@@ -1,5 +1,5 @@
-// Gradients of replicas on several nodes are summed within the nodes first, in buckets that begin as soon as they are
-// full.
+// Gradients of replicas on several nodes are summed within the nodes first, in buckets that begin
+// as soon as they are full.
 #include "runtime/execute/gradient_sums.hpp"
 
 #include <cmath>
@@ -17,7 +17,8 @@ using namespace pptrain::test;
 namespace {
 
 /// Bytes that all ranks sent to ranks of other nodes in two steps.
-double bytes_between_nodes(const Reference& reference, const Plan& plan, const std::vector<int>& nodes, bool first) {
+double bytes_between_nodes(const Reference& reference, const Plan& plan,
+                           const std::vector<int>& nodes, bool first) {
   SessionOptions options;
   if (first) options.nodes = nodes;
   std::vector<double> sent(nodes.size(), 0.0);  // of floats and bf16, by rank
@@ -52,8 +53,8 @@ void check_nodes(const std::string& run, const Plan& plan, const std::vector<int
 }  // namespace
 
 TEST_CASE("replicas of two nodes meet the reference runs", "[np4]") {
-  for (const std::vector<int>& nodes :
-       std::vector<std::vector<int>>{{0, 0, 1, 1}, {0, 0, 0, 1}, {0, 1, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 2}}) {
+  for (const std::vector<int>& nodes : std::vector<std::vector<int>>{
+           {0, 0, 1, 1}, {0, 0, 0, 1}, {0, 1, 1, 1}, {0, 1, 0, 1}, {0, 1, 1, 2}}) {
     for (const char* run : {"untied", "tied"}) {
       const Reference reference(run);
       check_nodes(run, reference.plan(1, 4, 1, 4, "1f1b"), nodes);
@@ -68,19 +69,23 @@ TEST_CASE("replicas of several nodes meet the reference runs in grids", "[np8]")
   const std::vector<int> uneven = {0, 0, 0, 1, 1, 1, 1, 2};
   check_nodes("tied", reference.plan(2, 4, 1, 4, "1f1b"), pairs);
   check_nodes("tied", reference.plan(2, 4, 1, 4, "zb-h1"), uneven);
-  check_nodes("tied", reference.plan(1, 4, 2, 4, "1f1b"), uneven);  // shards lie on nodes differently
+  check_nodes("tied", reference.plan(1, 4, 2, 4, "1f1b"), uneven);  // shards lie on nodes
+                                                                    // differently
   check_nodes("untied", reference.plan(1, 8, 1, 8, "1f1b"), {0, 0, 1, 1, 1, 2, 2, 2});
 }
 
 TEST_CASE("two levels send each slice over an uplink once", "[np4]") {
   const Reference reference("untied");
   const Plan plan = reference.plan(1, 4, 1, 4, "1f1b");
-  // Of M bytes everyone sends a quarter to everyone, twice: 2 x 2 pairs between the nodes, in both directions, or 3
-  // x 1. In two levels every node sends half of each slice, twice.
+  // Of M bytes everyone sends a quarter to everyone, twice: 2 x 2 pairs between the nodes, in both
+  // directions, or 3 x 1. In two levels every node sends half of each slice, twice.
   const double pairs = bytes_between_nodes(reference, plan, {0, 0, 1, 1}, true);
-  CHECK(pairs == Approx(0.5 * bytes_between_nodes(reference, plan, {0, 0, 1, 1}, false)).epsilon(1e-3));
+  CHECK(pairs ==
+        Approx(0.5 * bytes_between_nodes(reference, plan, {0, 0, 1, 1}, false)).epsilon(1e-3));
   const double uneven = bytes_between_nodes(reference, plan, {0, 0, 0, 1}, true);
-  CHECK(uneven == Approx(2.0 / 3.0 * bytes_between_nodes(reference, plan, {0, 0, 0, 1}, false)).epsilon(1e-3));
+  CHECK(
+      uneven ==
+      Approx(2.0 / 3.0 * bytes_between_nodes(reference, plan, {0, 0, 0, 1}, false)).epsilon(1e-3));
 }
 
 TEST_CASE("gradients in bf16 are half the bytes, on every way", "[np4]") {
@@ -109,18 +114,20 @@ Config wide_config() {
   return config;
 }
 
-/// How far the losses of two plans may lie apart. Their matrix products have other shapes, and so, by what vectors the
-/// processor has, another order of additions. Of n additions each rounds by up to 2^-24 of the sum, up or down:
-/// together they are off by about sqrt(n) times that. The longest sums are those over the 4 H columns within a block,
-/// and the losses that are made of them are about log(vocabulary).
+/// How far the losses of two plans may lie apart. Their matrix products have other shapes, and so,
+/// by what vectors the processor has, another order of additions. Of n additions each rounds by up
+/// to 2^-24 of the sum, up or down: together they are off by about sqrt(n) times that. The longest
+/// sums are those over the 4 H columns within a block, and the losses that are made of them are
+/// about log(vocabulary).
 double loss_tolerance() {
   const ModelConfig model = wide_config().model;
   const double longest_sum = 4.0 * static_cast<double>(model.hidden_size);
-  return std::sqrt(longest_sum) * std::ldexp(1.0, -24) * std::log(static_cast<double>(model.vocabulary_size));
+  return std::sqrt(longest_sum) * std::ldexp(1.0, -24) *
+         std::log(static_cast<double>(model.vocabulary_size));
 }
 
-/// What happened on this rank, in order: "layer 1" where its W begins, "sum" where a bucket of gradients begins to be
-/// summed over the replicas.
+/// What happened on this rank, in order: "layer 1" where its W begins, "sum" where a bucket of
+/// gradients begins to be summed over the replicas.
 using Events = std::vector<std::string>;
 
 class RecordingSums final : public ForwardingCommunicator {
@@ -143,12 +150,14 @@ class RecordingSums final : public ForwardingCommunicator {
 class RecordingGroups final : public CommunicationDecorator {
  public:
   explicit RecordingGroups(Events& events) : events_(events) {}
-  std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind kind, const std::vector<int>&,
-                                         int, double) override {
+  std::unique_ptr<Communicator> decorate(std::unique_ptr<Communicator> group, GroupKind kind,
+                                         const std::vector<int>&, int, double) override {
     if (kind != GroupKind::data) return group;
     return std::make_unique<RecordingSums>(std::move(group), events_);
   }
-  std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) override { return transport; }
+  std::unique_ptr<Transport> decorate(std::unique_ptr<Transport> transport) override {
+    return transport;
+  }
   void start_iteration() override { events_.clear(); }
 
  private:
@@ -191,18 +200,21 @@ Trained trained(MPI_Comm comm, const Plan& plan, const std::vector<int>& nodes) 
   options.nodes = nodes;
   options.communication = &groups;
   options.layers = [&](const Layer& layer, ChunkId chunk, LayerContext& context) {
-    return std::make_unique<RecordingLayer>(make_layer(layer, chunk, context), layer.name, result.events);
+    return std::make_unique<RecordingLayer>(make_layer(layer, chunk, context), layer.name,
+                                            result.events);
   };
   Session session(comm, config, model, plan, RankMap::identity(size_of(comm)), options);
   fill_random(session.device()->parameters(), 1);
   for (std::int64_t step = 0; step < config.training.steps; ++step) {
-    const IterationResult found = session.train(step, [&](std::int64_t sample, const SampleSlot& slot) {
-      for (int t = 0; t < 8; ++t) {
-        const std::int64_t token = (7 * step + 3 * sample + t) % 32;
-        if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint32_t>(token);
-        if (slot.targets != nullptr) slot.targets[t] = static_cast<std::int32_t>((token + 1) % 32);
-      }
-    });
+    const IterationResult found =
+        session.train(step, [&](std::int64_t sample, const SampleSlot& slot) {
+          for (int t = 0; t < 8; ++t) {
+            const std::int64_t token = (7 * step + 3 * sample + t) % 32;
+            if (slot.tokens != nullptr) slot.tokens[t] = static_cast<std::uint32_t>(token);
+            if (slot.targets != nullptr)
+              slot.targets[t] = static_cast<std::int32_t>((token + 1) % 32);
+          }
+        });
     result.losses.push_back(found.loss);
     result.grad_norms.push_back(found.grad_norm);
   }
@@ -227,8 +239,8 @@ TEST_CASE("a bucket of gradients is summed while the last backward goes on", "[n
         const Trained found = trained(MPI_COMM_WORLD, replicas(4, schedule, zero_stage), nodes);
         CHECK(largest_difference(found.losses, alone.losses) <= loss_tolerance());
         CHECK(found.grad_norms.front() == Approx(alone.grad_norms.front()).epsilon(1e-5));
-        // Nothing in the first backward; in the second one the last block's sum begins before W comes to the first
-        // block.
+        // Nothing in the first backward; in the second one the last block's sum begins before W
+        // comes to the first block.
         Events tasks;
         std::vector<int> sums(9, 0);  // begun before each of the W, and after all of them
         for (const std::string& event : found.events) {

@@ -1,4 +1,5 @@
-// Texts that models continue: how tokens are drawn, how their text comes, and what a model may be opened from.
+// Texts that models continue: how tokens are drawn, how their text comes, and what a model may be
+// opened from.
 #include "runtime/generate/generate.hpp"
 
 #include <cmath>
@@ -46,7 +47,8 @@ struct Recorded {
   Model model;
 
   explicit Recorded(const std::string& name)
-      : reference(name), model(build_model(reference.config.model, reference.config.training, name)) {}
+      : reference(name),
+        model(build_model(reference.config.model, reference.config.training, name)) {}
   void fill(Continuation& text) const {
     text.fill([&](const ParameterSpec& spec, Interval run, float* out) {
       std::copy_n(reference.weights.at(spec.name).begin() + run.begin, run.size(), out);
@@ -63,32 +65,41 @@ Tokens draw(Continuation& model, const Tokens& prompt, const SamplingOptions& op
 
 }  // namespace
 
-TEST_CASE("temperature, top-k and top-p leave the tokens that they are to leave, with their probabilities") {
+TEST_CASE(
+    "temperature, top-k and top-p leave the tokens that they are to leave, with their "
+    "probabilities") {
   const std::vector<double> plain = plain_probabilities(0.7);
   const std::vector<LikelyToken> all = likely_tokens(logits, {.temperature = 0.7});
   CHECK(tokens_of(all) == Tokens{2, 4, 0, 3, 1, 5});
-  for (const LikelyToken& each : all) CHECK(each.probability == Approx(plain[each.token]).epsilon(1e-6));
+  for (const LikelyToken& each : all)
+    CHECK(each.probability == Approx(plain[each.token]).epsilon(1e-6));
 
   const std::vector<LikelyToken> three = likely_tokens(logits, {.temperature = 0.7, .top_k = 3});
   CHECK(tokens_of(three) == Tokens{2, 4, 0});  // of the equal 0 and 3 the smaller
   for (const LikelyToken& each : three) {
-    CHECK(each.probability == Approx(plain[each.token] / (plain[2] + plain[4] + plain[0])).epsilon(1e-6));
+    CHECK(each.probability ==
+          Approx(plain[each.token] / (plain[2] + plain[4] + plain[0])).epsilon(1e-6));
   }
   CHECK(tokens_of(likely_tokens(logits, {.temperature = 0.7, .top_k = 99})) == tokens_of(all));
 
-  CHECK(tokens_of(likely_tokens(logits, {.temperature = 0.7, .top_p = plain[2] - 1e-6})) == Tokens{2});
-  CHECK(tokens_of(likely_tokens(logits, {.temperature = 0.7, .top_p = plain[2] + 1e-6})) == Tokens{2, 4});
+  CHECK(tokens_of(likely_tokens(logits, {.temperature = 0.7, .top_p = plain[2] - 1e-6})) ==
+        Tokens{2});
+  CHECK(tokens_of(likely_tokens(logits, {.temperature = 0.7, .top_p = plain[2] + 1e-6})) ==
+        Tokens{2, 4});
   CHECK(tokens_of(likely_tokens(logits, {.temperature = 0.7, .top_p = 0.0})) == Tokens{2});
   // Behind top-k the probabilities are those among what is left.
   const double second = (plain[2] + plain[4]) / (plain[2] + plain[4] + plain[0]);
-  CHECK(tokens_of(likely_tokens(logits, {.temperature = 0.7, .top_k = 3, .top_p = second - 1e-6})) == Tokens{2, 4});
-  CHECK(tokens_of(likely_tokens(logits, {.temperature = 0.7, .top_k = 3, .top_p = second + 1e-6})) == Tokens{2, 4, 0});
+  CHECK(tokens_of(likely_tokens(
+            logits, {.temperature = 0.7, .top_k = 3, .top_p = second - 1e-6})) == Tokens{2, 4});
+  CHECK(tokens_of(likely_tokens(
+            logits, {.temperature = 0.7, .top_k = 3, .top_p = second + 1e-6})) == Tokens{2, 4, 0});
 }
 
 TEST_CASE("drawn tokens are as frequent as their probabilities say") {
   constexpr int draws = 60000;
   for (const SamplingOptions& options :
-       {SamplingOptions{.temperature = 1.3, .seed = 5}, SamplingOptions{.temperature = 0.7, .top_k = 4, .seed = 6},
+       {SamplingOptions{.temperature = 1.3, .seed = 5},
+        SamplingOptions{.temperature = 0.7, .top_k = 4, .seed = 6},
         SamplingOptions{.temperature = 2.0, .top_p = 0.8, .seed = 7}}) {
     const TokenSampler sampler(options);
     std::map<std::uint32_t, int> counts;
@@ -102,7 +113,8 @@ TEST_CASE("drawn tokens are as frequent as their probabilities say") {
       chi_square += (counts[each.token] - expected) * (counts[each.token] - expected) / expected;
     }
     CHECK(counted == draws);
-    // Of at most five degrees of freedom: 25.7 is passed once in ten thousand seeds, and the seeds are fixed.
+    // Of at most five degrees of freedom: 25.7 is passed once in ten thousand seeds, and the seeds
+    // are fixed.
     CHECK(chi_square < 25.7);
   }
 }
@@ -129,7 +141,8 @@ TEST_CASE("a seed gives the same tokens again, and another one others") {
   const Tokens first = draw(model, prompt, options, 30);
   CHECK(draw(model, prompt, options, 30) == first);
   CHECK(draw(model, prompt, {.temperature = 1.0, .seed = 12}, 30) != first);
-  CHECK(draw(model, prompt, {.temperature = 1.0, .top_k = 1, .seed = 11}, 30) == draw(model, prompt, {}, 30));
+  CHECK(draw(model, prompt, {.temperature = 1.0, .top_k = 1, .seed = 11}, 30) ==
+        draw(model, prompt, {}, 30));
 }
 
 TEST_CASE("a text that is longer than the model's places goes on from its second half") {
@@ -140,11 +153,13 @@ TEST_CASE("a text that is longer than the model's places goes on from its second
   Tokens text = {1, 5, 3, 2, 7, 4, 6};
   const Tokens drawn = draw(model, text, {}, 10);
   for (const std::uint32_t token : drawn) {
-    // Places are full with 8 tokens and read anew from 4 on: 8, then 4 to 8 of them, as often as it takes.
+    // Places are full with 8 tokens and read anew from 4 on: 8, then 4 to 8 of them, as often as it
+    // takes.
     const std::size_t seen = text.size() <= 8 ? text.size() : 4 + (text.size() - 9) % 5;
     other.restart();
     const std::vector<float> plain = other.read(std::span<const std::uint32_t>(text).last(seen));
-    CHECK(token == static_cast<std::uint32_t>(std::max_element(plain.begin(), plain.end()) - plain.begin()));
+    CHECK(token ==
+          static_cast<std::uint32_t>(std::max_element(plain.begin(), plain.end()) - plain.begin()));
     text.push_back(token);
   }
   // A prompt beyond the places is read from its end.
@@ -153,11 +168,13 @@ TEST_CASE("a text that is longer than the model's places goes on from its second
 }
 
 TEST_CASE("the text of tokens comes in whole characters and is that of all of them") {
-  const std::string story = "On the Straße, naïve café: 日本語のテキスト 🙂🙃 and  plain words.\n";
+  const std::string story =
+      "On the Straße, naïve café: 日本語のテキスト 🙂🙃 and  plain words.\n";
   for (const char* name : {"gpt2", "llama2", "llama3", "qwen2", "gemma", "bytes"}) {
     INFO(name);
     const std::string folder = test_data("tokenizers/") + name;
-    const TokenMeaning meaning = std::string(name) == "bytes" ? TokenMeaning() : TokenMeaning(Tokenizer::read(folder));
+    const TokenMeaning meaning =
+        std::string(name) == "bytes" ? TokenMeaning() : TokenMeaning(Tokenizer::read(folder));
     const Tokens tokens = meaning.encode(story);
     for (const std::size_t prompt : {std::size_t{1}, std::size_t{4}}) {
       // A prompt ends with a whole character.
@@ -205,11 +222,13 @@ TEST_CASE("logits of published models are those of transformers", "[np1]") {
     INFO(name);
     const Recorded recorded(name);
     const nlohmann::json run =
-        nlohmann::json::parse(std::ifstream(test_data("models/") + name + "/expected.json")).at("logits_first_sample");
+        nlohmann::json::parse(std::ifstream(test_data("models/") + name + "/expected.json"))
+            .at("logits_first_sample");
     const std::size_t length = run.at("shape").at(0);
     Continuation text(recorded.model, length);
     recorded.fill(text);
-    const std::vector<float> values = text.read_each(std::span(recorded.reference.tokens).first(length));
+    const std::vector<float> values =
+        text.read_each(std::span(recorded.reference.tokens).first(length));
     REQUIRE(values.size() == length * text.vocabulary());
     check_first_logits(name, values);
   }
@@ -218,18 +237,23 @@ TEST_CASE("logits of published models are those of transformers", "[np1]") {
 TEST_CASE("a model whose tokens have no known meaning is refused with what to do") {
   const Recorded recorded("gpt-neox");
   CHECK(!has_token_meaning(recorded.model, ""));
-  CHECK_THAT(complaint_of([&] { token_meaning(recorded.model, "", "", "model.h5"); }), Catch::Contains("--tokenizer"));
-  CHECK_THAT(complaint_of([&] { token_meaning(recorded.model, test_data("tokenizers/gpt2"), "", "model.h5"); }),
+  CHECK_THAT(complaint_of([&] { token_meaning(recorded.model, "", "", "model.h5"); }),
+             Catch::Contains("--tokenizer"));
+  CHECK_THAT(complaint_of([&] {
+               token_meaning(recorded.model, test_data("tokenizers/gpt2"), "", "model.h5");
+             }),
              Catch::Contains("the tokenizer has"));
   Config config = recorded.reference.config;
   CHECK(SamplePrompts(config, recorded.model).empty());
   config.metrics.sample_prompts = {"a"};
-  CHECK_THAT(complaint_of([&] { SamplePrompts(config, recorded.model); }), Catch::Contains("sample_prompts"));
+  CHECK_THAT(complaint_of([&] { SamplePrompts(config, recorded.model); }),
+             Catch::Contains("sample_prompts"));
 }
 
 namespace {
 
-/// Samples by a plan on all ranks of the world: continuations that one process gives of the same weights.
+/// Samples by a plan on all ranks of the world: continuations that one process gives of the same
+/// weights.
 void check_samples(const Config& config, const Plan& plan) {
   INFO(plan.shape());
   const Model model = build_model(config.model, config.training, "test");
@@ -239,7 +263,8 @@ void check_samples(const Config& config, const Plan& plan) {
   Session session(MPI_COMM_WORLD, config, model, plan, map);
   const auto fill = [](const ParameterSpec& spec, Interval run, float* out) {
     CounterRandom(1, spec.name)
-        .fill_normal(static_cast<std::uint64_t>(run.begin), static_cast<std::size_t>(run.size()), out);
+        .fill_normal(static_cast<std::uint64_t>(run.begin), static_cast<std::size_t>(run.size()),
+                     out);
   };
   if (session.device() != nullptr) session.device()->fill(fill);
   REQUIRE(SamplePrompts::can_print(plan));
@@ -255,8 +280,8 @@ void check_samples(const Config& config, const Plan& plan) {
     }
     return " goes on \"" + shown(text_behind) + "\"";
   };
-  CHECK(lines ==
-        std::vector<std::string>{"step 10: \"ab\"" + line({'a', 'b'}), "step 10: \"x\\ny\"" + line({'x', '\n', 'y'})});
+  CHECK(lines == std::vector<std::string>{"step 10: \"ab\"" + line({'a', 'b'}),
+                                          "step 10: \"x\\ny\"" + line({'x', '\n', 'y'})});
 }
 
 Config job_with_samples() {
@@ -269,8 +294,8 @@ Config job_with_samples() {
 /// Even layers and shards.
 Plan grid(const Config& config, int pipeline, int data, int tensor) {
   const Model model = build_model(config.model, config.training, "test");
-  return uniform_plan(even_division(model.num_layers(), pipeline), data, tensor, config.training.global_batch_size, 4,
-                      ScheduleChoice{"1f1b", 1, 0});
+  return uniform_plan(even_division(model.num_layers(), pipeline), data, tensor,
+                      config.training.global_batch_size, 4, ScheduleChoice{"1f1b", 1, 0});
 }
 
 }  // namespace
@@ -282,11 +307,13 @@ TEST_CASE("samples in training are the likeliest continuations by the present we
 
 TEST_CASE("samples in training are the same by any plan", "[np4]") {
   const Config config = job_with_samples();
-  for (const auto& [pipeline, data, tensor] : {std::array{4, 1, 1}, {2, 1, 2}, {1, 2, 2}, {1, 4, 1}, {3, 1, 1}}) {
+  for (const auto& [pipeline, data, tensor] :
+       {std::array{4, 1, 1}, {2, 1, 2}, {1, 2, 2}, {1, 4, 1}, {3, 1, 1}}) {
     check_samples(config, grid(config, pipeline, data, tensor));
   }
   Plan blocks = grid(config, 1, 2, 2);
-  blocks.stages[0].blocks = {{{1, 3}, 4, 1, TensorPattern::replicate, {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, {}}};
+  blocks.stages[0].blocks = {
+      {{1, 3}, 4, 1, TensorPattern::replicate, {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, {}}};
   check_samples(config, blocks);
   Plan divided = grid(config, 1, 4, 1);
   divided.stages[0].zero_stage = 2;
@@ -308,24 +335,26 @@ double difference(const std::vector<float>& a, const std::vector<float>& b) {
   return difference / largest;
 }
 
-/// The logits behind each of some tokens, which are read in pieces, by all ranks of the world; nothing on those without
-/// a share in the last layer.
-std::vector<float> logits_of_team(const Recorded& recorded, const TextDivision& division, DType type,
-                                  const Tokens& tokens) {
+/// The logits behind each of some tokens, which are read in pieces, by all ranks of the world;
+/// nothing on those without a share in the last layer.
+std::vector<float> logits_of_team(const Recorded& recorded, const TextDivision& division,
+                                  DType type, const Tokens& tokens) {
   Waiter waiter(600.0, CoreUse::shared);
   MpiTextTeam team(MPI_COMM_WORLD, waiter, division);
   Continuation text(recorded.model, tokens.size(), type, team);
   recorded.fill(text);
   std::vector<float> all;
   for (const std::size_t piece : {5, 1, 2, 4}) {
-    const std::vector<float> logits = text.read_each(std::span(tokens).subspan(text.length(), piece));
+    const std::vector<float> logits =
+        text.read_each(std::span(tokens).subspan(text.length(), piece));
     all.insert(all.end(), logits.begin(), logits.end());
   }
   return all;
 }
 
-/// A team's logits are those of one process: up to rounding, which sums of bf16 do where those of one process do not.
-/// It may turn a router's choice of experts, so that models with experts are compared in fp32 alone.
+/// A team's logits are those of one process: up to rounding, which sums of bf16 do where those of
+/// one process do not. It may turn a router's choice of experts, so that models with experts are
+/// compared in fp32 alone.
 void check_team(const Recorded& recorded, const TextDivision& division) {
   const Tokens tokens = {1, 5, 3, 2, 7, 4, 6, 1, 9, 8, 2, 11};
   for (const auto& [type, most] : {std::pair{DType::f32, 1e-5}, {DType::bf16, 3e-2}}) {
@@ -361,7 +390,8 @@ TEST_CASE("ranks continue a text by plans that are drawn as one process does", "
     const Recorded recorded(name);
     RandomShapes shapes(
         ++seed, DrawnBlocks::some,
-        {recorded.model.num_layers(), recorded.reference.config.training.global_batch_size, axes_of(recorded.model)});
+        {recorded.model.num_layers(), recorded.reference.config.training.global_batch_size,
+         axes_of(recorded.model)});
     for (int i = 0; i < 4; ++i) {
       INFO("plan " << i << " of seed " << seed << ", " << name);
       check_team(recorded, first_replica_alone(shapes.plan(4), recorded.model, 4, "drawn"));
@@ -379,7 +409,8 @@ TEST_CASE("all ranks hear the token of the first that has logits", "[np4]") {
   Continuation alone(recorded.model, 40);
   recorded.fill(together);
   recorded.fill(alone);
-  for (const SamplingOptions& options : {SamplingOptions{}, SamplingOptions{.temperature = 0.5, .seed = 3}}) {
+  for (const SamplingOptions& options :
+       {SamplingOptions{}, SamplingOptions{.temperature = 0.5, .seed = 3}}) {
     CHECK(draw(together, {1, 5, 3}, options, 30) == draw(alone, {1, 5, 3}, options, 30));
   }
 }
@@ -387,11 +418,14 @@ TEST_CASE("all ranks hear the token of the first that has logits", "[np4]") {
 TEST_CASE("plans for other models and for more ranks are refused") {
   const Recorded recorded("llama");
   const Reference other("gpt2-hf");
-  CHECK(complaint_of([&] { shared_by_all(recorded.model, 5, "here"); }).find("the model has 4 heads") !=
-        std::string::npos);
   CHECK(complaint_of([&] {
-          first_replica_alone(recorded.reference.plan(2, 2, 2, 4, "1f1b"), recorded.model, 3, "P.json");
-        }).find("one replica of the plan is on 4 devices, but the job has 3 ranks") != std::string::npos);
+          shared_by_all(recorded.model, 5, "here");
+        }).find("the model has 4 heads") != std::string::npos);
+  CHECK(complaint_of([&] {
+          first_replica_alone(recorded.reference.plan(2, 2, 2, 4, "1f1b"), recorded.model, 3,
+                              "P.json");
+        }).find("one replica of the plan is on 4 devices, but the job has 3 ranks") !=
+        std::string::npos);
   CHECK(complaint_of([&] {
           first_replica_alone(other.plan(2, 1, 1, 4, "1f1b"), recorded.model, 2, "P.json");
         }).find("P.json") != std::string::npos);

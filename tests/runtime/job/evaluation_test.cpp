@@ -20,19 +20,24 @@ namespace {
 
 /// The samples of `source` with number `first` in front of the others.
 SampleSource turned(const SampleSource& source, std::int64_t first, std::int64_t batch) {
-  return [=](std::int64_t sample, const SampleSlot& slot) { source((first + sample) % batch, slot); };
+  return
+      [=](std::int64_t sample, const SampleSlot& slot) { source((first + sample) % batch, slot); };
 }
 
-/// The loss of a batch is made up of those of its first samples and of the others, whatever fills up a batch of these.
+/// The loss of a batch is made up of those of its first samples and of the others, whatever fills
+/// up a batch of these.
 void check_parts(Session& session, const SampleSource& samples) {
   const std::int64_t batch = session.config().training.global_batch_size;
-  const auto sum_of = [](const IterationResult& result) { return static_cast<double>(result.targets) * result.loss; };
+  const auto sum_of = [](const IterationResult& result) {
+    return static_cast<double>(result.targets) * result.loss;
+  };
   const IterationResult whole = session.evaluate_batch(samples);
   CHECK(whole.loss > 0.0);
   CHECK(session.evaluate_batch(samples, batch).loss == whole.loss);
   for (const std::int64_t first : {std::int64_t{1}, batch / 2, batch - 1}) {
     const IterationResult front = session.evaluate_batch(samples, first);
-    const IterationResult rest = session.evaluate_batch(turned(samples, first, batch), batch - first);
+    const IterationResult rest =
+        session.evaluate_batch(turned(samples, first, batch), batch - first);
     CHECK(front.targets + rest.targets == whole.targets);
     CHECK(front.targets > 0);
     CHECK(sum_of(front) + sum_of(rest) == Approx(sum_of(whole)).epsilon(2e-6));
@@ -46,7 +51,8 @@ void check_parts(const Reference& reference, const Model& model, const Plan& pla
   check_parts(session, reference.samples(1));
 }
 
-/// Held-back windows of five different tokens and their losses by a job with batches of some size on some grid.
+/// Held-back windows of five different tokens and their losses by a job with batches of some size
+/// on some grid.
 struct Grid {
   int batch, micro_batch, pipeline, data, tensor;
 };
@@ -55,8 +61,9 @@ double evaluated(const TokenDataset& held_back, const Grid& grid, std::int64_t l
   Config config = small_gpt2(32, grid.batch);
   config.metrics.evaluation_batches = limit;
   const Model model = build_model(config.model, config.training, "test");
-  const Plan plan = uniform_plan(even_division(model.num_layers(), grid.pipeline), grid.data, grid.tensor, grid.batch,
-                                 grid.micro_batch, ScheduleChoice{"1f1b", 1, 0});
+  const Plan plan =
+      uniform_plan(even_division(model.num_layers(), grid.pipeline), grid.data, grid.tensor,
+                   grid.batch, grid.micro_batch, ScheduleChoice{"1f1b", 1, 0});
   Session session(MPI_COMM_WORLD, config, model, plan, RankMap::identity(world_size()));
   if (session.device() != nullptr) {
     for (const auto& part : session.device()->parts()) fill_random(part->parameters(), 5);
@@ -88,7 +95,8 @@ TEST_CASE("the held-back loss is the same by every size of batches and on every 
     std::vector<std::int32_t> header(256, 0);
     std::vector<std::uint16_t> tokens(81);
     header[0] = 20240520, header[1] = 1, header[2] = 81;
-    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<std::uint16_t>(i * i % 31);
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      tokens[i] = static_cast<std::uint16_t>(i * i % 31);
     std::ofstream file(path, std::ios::binary);
     file.write(reinterpret_cast<const char*>(header.data()), 1024);
     file.write(reinterpret_cast<const char*>(tokens.data()), 162);
@@ -111,19 +119,24 @@ TEST_CASE("the held-back loss is the same by every size of batches and on every 
 TEST_CASE("held-back data of less than a batch are evaluated, and a limit is kept", "[np2]") {
   const JobFolder folder;
   if (world_rank() == 0)
-    std::ofstream(folder.path() + "/few.txt") << "a line of forty-nine bytes, so three windows ok.\n";
+    std::ofstream(folder.path() + "/few.txt")
+        << "a line of forty-nine bytes, so three windows ok.\n";
   MPI_Barrier(MPI_COMM_WORLD);
   const auto evaluation = [&](const std::string& name, std::vector<std::string> more) {
-    more.insert(more.end(), {"data.validation=" + folder.path() + "/few.txt", "training.steps=1",
-                             "optimizer.learning_rate=1e-12", "job.output=" + folder.path() + "/" + name});
+    more.insert(more.end(),
+                {"data.validation=" + folder.path() + "/few.txt", "training.steps=1",
+                 "optimizer.learning_rate=1e-12", "job.output=" + folder.path() + "/" + name});
     train(MPI_COMM_WORLD, folder.options(more));
     if (world_rank() > 0) return 0.0;
-    const std::vector<double> losses = read_series(folder.run(name) / "metrics.h5", "/evaluation/loss");
+    const std::vector<double> losses =
+        read_series(folder.run(name) / "metrics.h5", "/evaluation/loss");
     REQUIRE(losses.size() == 1);
     return losses.front();
   };
-  const double by_eight = evaluation("eight", {}), one_by_one = evaluation("one", {"training.global_batch_size=1"});
+  const double by_eight = evaluation("eight", {}),
+               one_by_one = evaluation("one", {"training.global_batch_size=1"});
   CHECK(by_eight == Approx(one_by_one).epsilon(2e-6));
-  const double first = evaluation("first", {"training.global_batch_size=1", "metrics.evaluation_batches=1"});
+  const double first =
+      evaluation("first", {"training.global_batch_size=1", "metrics.evaluation_batches=1"});
   if (world_rank() == 0) CHECK(std::abs(first - one_by_one) > 1e-5);
 }

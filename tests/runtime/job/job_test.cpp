@@ -27,7 +27,8 @@ void write_features(const std::string& path) {
   const auto write = [file](const char* name, hid_t stored, hid_t given, std::vector<hsize_t> shape,
                             const void* values) {
     const hid_t space = H5Screate_simple(static_cast<int>(shape.size()), shape.data(), nullptr);
-    const hid_t dataset = H5Dcreate2(file, name, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const hid_t dataset =
+        H5Dcreate2(file, name, stored, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     CHECK(H5Dwrite(dataset, given, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
     H5Dclose(dataset);
     H5Sclose(space);
@@ -48,14 +49,16 @@ ExitCode code_of(const JobOptions& options) {
 
 }  // namespace
 
-TEST_CASE("a job leaves all that is needed to repeat it, and repeating it gives the same losses", "[np4]") {
+TEST_CASE("a job leaves all that is needed to repeat it, and repeating it gives the same losses",
+          "[np4]") {
   const JobFolder folder;
   train(MPI_COMM_WORLD, folder.options());
   const std::string plan = folder.run() / "plan.json";
-  train(MPI_COMM_WORLD, folder.options({"parallelism.plan=" + plan, "job.output=" + folder.path() + "/again"}));
+  train(MPI_COMM_WORLD,
+        folder.options({"parallelism.plan=" + plan, "job.output=" + folder.path() + "/again"}));
   if (world_rank() != 0) return;
-  for (const char* name :
-       {"config.toml", "plan.json", "profile.json", "cluster.toml", "placement.json", "metrics.h5", "log.txt"}) {
+  for (const char* name : {"config.toml", "plan.json", "profile.json", "cluster.toml",
+                           "placement.json", "metrics.h5", "log.txt"}) {
     CHECK(fs::file_size(folder.run() / name) > 0);
   }
   const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");
@@ -63,7 +66,8 @@ TEST_CASE("a job leaves all that is needed to repeat it, and repeating it gives 
   CHECK(losses.front() == Approx(std::log(256.0)).epsilon(0.02));  // random bytes
   CHECK(losses.back() < losses.front() - 1.0);
   CHECK(read_series(folder.run("again") / "metrics.h5", "/steps/loss") == losses);
-  CHECK(read_series(folder.run() / "metrics.h5", "/evaluation/step") == std::vector<double>{5, 10, 12});
+  CHECK(read_series(folder.run() / "metrics.h5", "/evaluation/step") ==
+        std::vector<double>{5, 10, 12});
   CHECK(read_series(folder.run() / "metrics.h5", "/ranks/compute_seconds").size() == 12 * 4);
   const Plan read = read_plan(plan);
   REQUIRE(read.predicted);
@@ -72,7 +76,8 @@ TEST_CASE("a job leaves all that is needed to repeat it, and repeating it gives 
   CHECK(config.training.steps == 12);
 }
 
-TEST_CASE("a classifier job reads features from a file and divides the layers as annotated", "[np4]") {
+TEST_CASE("a classifier job reads features from a file and divides the layers as annotated",
+          "[np4]") {
   const JobFolder folder;
   JobOptions options;
   options.config_path = folder.path() + "/classifier.toml";
@@ -80,10 +85,12 @@ TEST_CASE("a classifier job reads features from a file and divides the layers as
     write_features(folder.path() + "/points.h5");
     std::ofstream(options.config_path)
         << "[job]\nname = \"job\"\noutput = \"" << folder.path() << "/runs\"\n"
-        << "[model]\nname = \"mlp-classifier\"\nlayers = 2\ninput_size = 3\nhidden_size = 16\nclasses = 12\n"
+        << "[model]\nname = \"mlp-classifier\"\nlayers = 2\ninput_size = 3\nhidden_size = "
+           "16\nclasses = 12\n"
         << "[[model.annotate]]\nlayers = [0, 2]\nprimitive = \"replicate\"\ndevices = 4\n"
         << "[[model.annotate]]\nlayers = [2, 3]\nprimitive = \"split\"\ndevices = 4\n"
-        << "[data]\ntrain = \"points.h5\"\nvalidation = \"points.h5\"\n[training]\nsteps = 20\nglobal_batch_size = 12\n"
+        << "[data]\ntrain = \"points.h5\"\nvalidation = \"points.h5\"\n[training]\nsteps = "
+           "20\nglobal_batch_size = 12\n"
         << "[optimizer]\nlearning_rate = 1e-2\n[profile]\ncache = false\n";
   }
   MPI_Barrier(MPI_COMM_WORLD);
@@ -98,27 +105,29 @@ TEST_CASE("a classifier job reads features from a file and divides the layers as
   CHECK(losses.back() < 0.7 * losses.front());
 }
 
-TEST_CASE("evaluations of masked text count every label once, however batches divide them", "[np2]") {
+TEST_CASE("evaluations of masked text count every label once, however batches divide them",
+          "[np2]") {
   const JobFolder folder;
   const std::string model = test_data("models/bert");
-  const auto evaluation =
-      [&](const std::string& name, int batch) {
-        JobOptions options;
-        options.config_path = folder.path() + "/" + name + ".toml";
-        if (world_rank() == 0) {
-          std::ofstream(options.config_path)
-              << "[job]\nname = \"job\"\noutput = \"" << folder.path() << "/" << name << "\"\n"
-              << "[model]\nfrom = \"" << model << "\"\n[data]\ntrain = \"" << model << "/data.h5\"\nvalidation = \""
-              << model << "/data.h5\"\n[training]\nsteps = 1\nsequence_length = 32\nglobal_batch_size = " << batch
-              << "\n[optimizer]\nlearning_rate = 1e-12\n[profile]\ncache = false\n";
-        }
-        MPI_Barrier(MPI_COMM_WORLD);
-        train(MPI_COMM_WORLD, options);
-        if (world_rank() != 0) return 0.0;
-        const std::vector<double> losses = read_series(folder.run(name) / "metrics.h5", "/evaluation/loss");
-        REQUIRE(losses.size() == 1);
-        return losses.front();
-      };
+  const auto evaluation = [&](const std::string& name, int batch) {
+    JobOptions options;
+    options.config_path = folder.path() + "/" + name + ".toml";
+    if (world_rank() == 0) {
+      std::ofstream(options.config_path)
+          << "[job]\nname = \"job\"\noutput = \"" << folder.path() << "/" << name << "\"\n"
+          << "[model]\nfrom = \"" << model << "\"\n[data]\ntrain = \"" << model
+          << "/data.h5\"\nvalidation = \"" << model
+          << "/data.h5\"\n[training]\nsteps = 1\nsequence_length = 32\nglobal_batch_size = "
+          << batch << "\n[optimizer]\nlearning_rate = 1e-12\n[profile]\ncache = false\n";
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    train(MPI_COMM_WORLD, options);
+    if (world_rank() != 0) return 0.0;
+    const std::vector<double> losses =
+        read_series(folder.run(name) / "metrics.h5", "/evaluation/loss");
+    REQUIRE(losses.size() == 1);
+    return losses.front();
+  };
   const double by_eight = evaluation("eight", 8), together = evaluation("together", 64);
   CHECK(by_eight == Approx(together).margin(2e-6));
   if (world_rank() == 0) CHECK(by_eight == Approx(5.6).margin(0.5));
@@ -126,11 +135,12 @@ TEST_CASE("evaluations of masked text count every label once, however batches di
 
 TEST_CASE("what the configuration fixes is what runs", "[np4]") {
   const JobFolder folder;
+  train(MPI_COMM_WORLD, folder.options({"parallelism.pipeline=2", "parallelism.tensor=2",
+                                        "parallelism.schedule=gpipe", "training.micro_batch_size=2",
+                                        "training.steps=2", "parallelism.recompute=full"}));
   train(MPI_COMM_WORLD,
-        folder.options({"parallelism.pipeline=2", "parallelism.tensor=2", "parallelism.schedule=gpipe",
-                        "training.micro_batch_size=2", "training.steps=2", "parallelism.recompute=full"}));
-  train(MPI_COMM_WORLD, folder.options({"parallelism.zero_stage=3", "parallelism.data=4", "training.steps=2",
-                                        "job.output=" + folder.path() + "/sharded"}));
+        folder.options({"parallelism.zero_stage=3", "parallelism.data=4", "training.steps=2",
+                        "job.output=" + folder.path() + "/sharded"}));
   if (world_rank() != 0) return;
   CHECK(read_plan(folder.run("sharded") / "plan.json").stages[0].zero_stage == 3);
   const Plan plan = read_plan(folder.run() / "plan.json");
@@ -143,19 +153,23 @@ TEST_CASE("what the configuration fixes is what runs", "[np4]") {
 
 TEST_CASE("a schedule with chunks is planned and runs from the configuration", "[np4]") {
   const JobFolder folder;
-  train(MPI_COMM_WORLD, folder.options({"parallelism.pipeline=2", "parallelism.schedule=zb-v", "training.steps=3"}));
-  train(MPI_COMM_WORLD, folder.options({"parallelism.pipeline=2", "parallelism.schedule=1f1b", "training.steps=3",
-                                        "job.output=" + folder.path() + "/again"}));
+  train(MPI_COMM_WORLD, folder.options({"parallelism.pipeline=2", "parallelism.schedule=zb-v",
+                                        "training.steps=3"}));
+  train(MPI_COMM_WORLD,
+        folder.options({"parallelism.pipeline=2", "parallelism.schedule=1f1b", "training.steps=3",
+                        "job.output=" + folder.path() + "/again"}));
   if (world_rank() != 0) return;
   const Plan plan = read_plan(folder.run() / "plan.json");
   CHECK(plan.schedule.name == "zb-v");
   CHECK(plan.stages[0].layers == std::vector<Interval>{{0, 1}, {3, 4}});
   const std::vector<double> losses = read_series(folder.run() / "metrics.h5", "/steps/loss");
   const std::vector<double> others = read_series(folder.run("again") / "metrics.h5", "/steps/loss");
-  for (std::size_t i = 0; i < losses.size(); ++i) CHECK(losses[i] == Approx(others[i]).epsilon(1e-6));
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    CHECK(losses[i] == Approx(others[i]).epsilon(1e-6));
 }
 
-TEST_CASE("annotated stages of different shape and the plans of other planners train alike", "[np4]") {
+TEST_CASE("annotated stages of different shape and the plans of other planners train alike",
+          "[np4]") {
   const JobFolder folder(
       "[[model.annotate]]\nlayers = [0, 3]\nprimitive = \"replicate\"\ndevices = 2\n"
       "[[model.annotate]]\nlayers = [3, 4]\nprimitive = \"split\"\ndevices = 2\n");
@@ -163,8 +177,9 @@ TEST_CASE("annotated stages of different shape and the plans of other planners t
   const JobFolder free;
   const std::vector<std::string> planners = {"amp", "dapple", "whale", "alpa", "exhaustive"};
   for (const std::string& name : planners) {
-    train(MPI_COMM_WORLD, free.options({"planner.name=" + name, "training.micro_batch_size=4", "training.steps=3",
-                                        "job.output=" + free.path() + "/" + name}));
+    train(MPI_COMM_WORLD,
+          free.options({"planner.name=" + name, "training.micro_batch_size=4", "training.steps=3",
+                        "job.output=" + free.path() + "/" + name}));
   }
   if (world_rank() != 0) return;
   const Plan plan = read_plan(folder.run() / "plan.json");
@@ -176,7 +191,8 @@ TEST_CASE("annotated stages of different shape and the plans of other planners t
   for (const std::string& name : planners) {
     CHECK(read_plan(free.run(name) / "plan.json").planner == name);
     const std::vector<double> others = read_series(free.run(name) / "metrics.h5", "/steps/loss");
-    for (std::size_t i = 0; i < losses.size(); ++i) CHECK(others[i] == Approx(losses[i]).epsilon(1e-6));
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      CHECK(others[i] == Approx(losses[i]).epsilon(1e-6));
   }
 }
 
@@ -194,13 +210,16 @@ TEST_CASE("a dry run and bad input write nothing", "[np2]") {
 TEST_CASE("bf16 follows fp32 closely, and ZeRO changes nothing", "[np2]") {
   const JobFolder folder;
   // Equal bits need equal micro-batches, which `auto` may choose differently from run to run.
-  const std::vector<std::string> bf16_grid = {"optimizer.learning_rate=2e-3", "training.precision=bf16",
+  const std::vector<std::string> bf16_grid = {"optimizer.learning_rate=2e-3",
+                                              "training.precision=bf16",
                                               "training.micro_batch_size=8", "parallelism.data=2"};
   std::vector<std::string> sharded_grid = bf16_grid;
-  sharded_grid.insert(sharded_grid.end(), {"parallelism.zero_stage=1", "job.output=" + folder.path() + "/sharded"});
+  sharded_grid.insert(sharded_grid.end(),
+                      {"parallelism.zero_stage=1", "job.output=" + folder.path() + "/sharded"});
   train(MPI_COMM_WORLD, folder.options(sharded_grid));
   train(MPI_COMM_WORLD, folder.options(bf16_grid));
-  train(MPI_COMM_WORLD, folder.options({"optimizer.learning_rate=2e-3", "job.output=" + folder.path() + "/again"}));
+  train(MPI_COMM_WORLD,
+        folder.options({"optimizer.learning_rate=2e-3", "job.output=" + folder.path() + "/again"}));
   if (world_rank() != 0) return;
   const std::vector<double> bf16 = read_series(folder.run() / "metrics.h5", "/steps/loss");
   const std::vector<double> fp32 = read_series(folder.run("again") / "metrics.h5", "/steps/loss");

@@ -1,4 +1,5 @@
-// Numbers that are no numbers: no step applies them, no checkpoint holds them, and what was sound before stays.
+// Numbers that are no numbers: no step applies them, no checkpoint holds them, and what was sound
+// before stays.
 #include "runtime/job/trainer.hpp"
 
 #include <cstring>
@@ -16,7 +17,8 @@ using namespace pptrain::test;
 namespace {
 
 /// What a job throws; exit code 0 where it throws nothing.
-std::pair<ExitCode, std::string> end_of(const JobOptions& options, const LayerFactory& layers = make_layer) {
+std::pair<ExitCode, std::string> end_of(const JobOptions& options,
+                                        const LayerFactory& layers = make_layer) {
   try {
     train(MPI_COMM_WORLD, options, layers);
   } catch (const Error& error) {
@@ -35,20 +37,22 @@ std::vector<std::string> checkpoints_of(const fs::path& run) {
   return names;
 }
 
-/// Layers whose gradients overflow from a step on (from 0), in jobs of one block and one micro-batch a step; `passes`
-/// counts the steps.
+/// Layers whose gradients overflow from a step on (from 0), in jobs of one block and one
+/// micro-batch a step; `passes` counts the steps.
 LayerFactory overflowing_from(int step, int& passes, bool& on) {
-  return
-      [step, &passes, &on](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
-        auto real = overflowing(on)(layer, chunk, context);
-        if (layer.reads_samples() || layer.computes_loss()) return real;
-        return std::make_unique<CountingLayer>(std::move(real), [step, &passes, &on] { on = passes++ >= step; });
-      };
+  return [step, &passes, &on](const Layer& layer, ChunkId chunk,
+                              LayerContext& context) -> std::unique_ptr<LayerModule> {
+    auto real = overflowing(on)(layer, chunk, context);
+    if (layer.reads_samples() || layer.computes_loss()) return real;
+    return std::make_unique<CountingLayer>(std::move(real),
+                                           [step, &passes, &on] { on = passes++ >= step; });
+  };
 }
 
 }  // namespace
 
-TEST_CASE("gradients that are no numbers change nothing, in any precision and with any optimizer", "[np2]") {
+TEST_CASE("gradients that are no numbers change nothing, in any precision and with any optimizer",
+          "[np2]") {
   bool overflows = false;
   SessionOptions options;
   options.layers = overflowing(overflows);
@@ -79,38 +83,44 @@ TEST_CASE("gradients that are no numbers change nothing, in any precision and wi
   }
 }
 
-TEST_CASE("a job whose gradients become no numbers ends, and its last sound checkpoint stays", "[np1]") {
+TEST_CASE("a job whose gradients become no numbers ends, and its last sound checkpoint stays",
+          "[np1]") {
   for (const char* precision : {"fp32", "bf16"}) {
     const JobFolder folder;
     int passes = 0;
     bool on = false;
     const auto [code, text] =
         end_of(folder.options({"model.layers=1", "checkpoint.interval=1", "checkpoint.keep=1",
-                               "training.micro_batch_size=8", std::string("training.precision=") + precision}),
+                               "training.micro_batch_size=8",
+                               std::string("training.precision=") + precision}),
                overflowing_from(4, passes, on));
     CHECK(code == ExitCode::runtime_failure);
-    // The weights of step 4 gave the gradients that are no numbers: those of step 3 are the last that are known to do.
-    CHECK_THAT(text, Catch::StartsWith("step 5: the gradients are not finite (the training diverged") &&
-                         Catch::Contains("lower [optimizer] learning_rate") && Catch::Contains("go on with --resume") &&
-                         Catch::Contains("step-3.h5"));
+    // The weights of step 4 gave the gradients that are no numbers: those of step 3 are the last
+    // that are known to do.
+    CHECK_THAT(text,
+               Catch::StartsWith("step 5: the gradients are not finite (the training diverged") &&
+                   Catch::Contains("lower [optimizer] learning_rate") &&
+                   Catch::Contains("go on with --resume") && Catch::Contains("step-3.h5"));
     CHECK(checkpoints_of(folder.run()) == std::vector<std::string>{"step-4.h5", "step-3.h5"});
   }
 }
 
 TEST_CASE("a job that ends well keeps as many checkpoints as it was told to", "[np1]") {
   const JobFolder folder;
-  const auto [code, text] =
-      end_of(folder.options({"model.layers=1", "checkpoint.interval=1", "checkpoint.keep=1", "training.steps=4"}));
+  const auto [code, text] = end_of(folder.options(
+      {"model.layers=1", "checkpoint.interval=1", "checkpoint.keep=1", "training.steps=4"}));
   CHECK(code == ExitCode::success);
   CHECK(checkpoints_of(folder.run()) == std::vector<std::string>{"step-4.h5"});
 }
 
-TEST_CASE("a learning rate beyond all numbers ends a job without a checkpoint of what it left", "[np1]") {
+TEST_CASE("a learning rate beyond all numbers ends a job without a checkpoint of what it left",
+          "[np1]") {
   for (const char* optimizer : {"adamw", "sgd", "lion"}) {
     INFO(optimizer);
     const JobFolder folder;
-    const auto [code, text] = end_of(folder.options(
-        {"checkpoint.interval=1", "optimizer.learning_rate=1e300", std::string("optimizer.name=") + optimizer}));
+    const auto [code, text] =
+        end_of(folder.options({"checkpoint.interval=1", "optimizer.learning_rate=1e300",
+                               std::string("optimizer.name=") + optimizer}));
     CHECK(code == ExitCode::runtime_failure);
     CHECK_THAT(text, Catch::Contains("learning_rate"));
     CHECK(checkpoints_of(folder.run()).empty());

@@ -40,7 +40,8 @@ GPUs
   CHECK(describe_gpus({{0, host}, {0, host}}, {{}, {}}).empty());
 }
 
-TEST_CASE("a host with a driver says why its GPUs are not used, one without says nothing", "[np1]") {
+TEST_CASE("a host with a driver says why its GPUs are not used, one without says nothing",
+          "[np1]") {
   CHECK(why_gpus_are_unused("/nonexistent/driver/version").empty());
   CHECK(why_gpus_are_unused(source_file("README.md")) == why_no_gpu());
 }

@@ -7,7 +7,8 @@
 namespace pptrain {
 namespace {
 
-TEST_CASE("a rank that computes on the host has nothing to offload to, unless it plays a device", "[runtime]") {
+TEST_CASE("a rank that computes on the host has nothing to offload to, unless it plays a device",
+          "[runtime]") {
   Machine machine;
   machine.cluster = nodes_of(1, 2);
   const RankDevice host;

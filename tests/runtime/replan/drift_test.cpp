@@ -1,4 +1,5 @@
-// Ranks that fall behind: who is named, how the cluster is seen then, and a job that changes its plan under way.
+// Ranks that fall behind: who is named, how the cluster is seen then, and a job that changes its
+// plan under way.
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -18,15 +19,16 @@ using namespace pptrain::test;
 
 namespace {
 
-/// What each pass of a layer takes per sample as the profile has it, off as profiles are, and what it takes: so much
-/// that a new plan is worth any time that a search for it takes.
+/// What each pass of a layer takes per sample as the profile has it, off as profiles are, and what
+/// it takes: so much that a new plan is worth any time that a search for it takes.
 constexpr double pass_seconds = 0.4;
 constexpr double true_pass_seconds = 1.0;
 constexpr int slow_rank = 2;
 constexpr int micro_batches = 4;
 constexpr int slow_from_step = 12;
 
-/// The time of a rank that computes only what it is told that it does, in no time of the machine; it waits as ever.
+/// The time of a rank that computes only what it is told that it does, in no time of the machine;
+/// it waits as ever.
 class CountedTime final : public TimeSource {
  public:
   CountedTime() { set_time_source(this); }
@@ -51,13 +53,15 @@ class CountedTime final : public TimeSource {
 /// A real layer that takes a known time; on one rank from some step on a longer one.
 class TimedLayer final : public LayerModule {
  public:
-  TimedLayer(std::unique_ptr<LayerModule> real, CountedTime& time) : real_(std::move(real)), time_(time) {}
+  TimedLayer(std::unique_ptr<LayerModule> real, CountedTime& time)
+      : real_(std::move(real)), time_(time) {}
 
   static inline bool is_slow = false;
   static inline double slowdown = 1.0;  ///< of a slow rank
 
   Tensor forward(Batch& batch, Tensor input, SavedPtr* saved) override {
-    if (saved != nullptr && ++num_calls_ > micro_batches * slow_from_step) is_slow = world_rank() == slow_rank;
+    if (saved != nullptr && ++num_calls_ > micro_batches * slow_from_step)
+      is_slow = world_rank() == slow_rank;
     work(batch);
     return real_->forward(batch, std::move(input), saved);
   }
@@ -125,7 +129,8 @@ std::vector<std::string> timed_job(const JobFolder& folder) {
 }
 
 /// What the rank that computes longest in a step computes, of these steps on average.
-double most_computed(const std::vector<double>& by_step_and_rank, std::size_t begin, std::size_t end) {
+double most_computed(const std::vector<double>& by_step_and_rank, std::size_t begin,
+                     std::size_t end) {
   constexpr std::size_t ranks = 4;
   REQUIRE(by_step_and_rank.size() >= end * ranks);
   double sum = 0.0;
@@ -144,7 +149,10 @@ std::vector<int> ranks_of(const std::vector<DriftingRank>& drifting) {
 
 }  // namespace
 
-TEST_CASE("a rank drifts that falls behind its calibrated prediction, not one that is slow with most others", "[np1]") {
+TEST_CASE(
+    "a rank drifts that falls behind its calibrated prediction, not one that is slow with most "
+    "others",
+    "[np1]") {
   DriftWatch shared(1.3, CoreUse::shared);
   shared.restart({1.0, 2.0, 1.0, 0.0});
   CHECK(shared.end_window({3.0, 3.0, 9.0, 0.1}).empty());  // the first window calibrates each
@@ -157,7 +165,8 @@ TEST_CASE("a rank drifts that falls behind its calibrated prediction, not one th
 
   DriftWatch own(1.3, CoreUse::own);
   own.restart({1.0, 2.0, 1.0, 1.0});
-  const std::vector<DriftingRank> found = own.end_window({2.0, 4.0, 5.0, 1.8});  // slow from the start
+  const std::vector<DriftingRank> found = own.end_window({2.0, 4.0, 5.0, 1.8});  // slow from the
+                                                                                 // start
   CHECK(ranks_of(found) == std::vector<int>{2});
   CHECK(found.front().factor == Approx(2.5));
   CHECK(found.front().expected_seconds == Approx(2.0));
@@ -183,8 +192,10 @@ TEST_CASE("a slow device becomes a kind of its own and every link stays", "[np1]
     CHECK(slowed.cluster.kind_of(DeviceId(a)).memory == cluster.kind_of(DeviceId(a)).memory);
     for (int b = 0; b < 12; ++b) {
       if (a == b) continue;
-      CHECK(slowed.cluster.bandwidth(DeviceId(a), DeviceId(b)) == cluster.bandwidth(DeviceId(a), DeviceId(b)));
-      CHECK(slowed.cluster.latency(DeviceId(a), DeviceId(b)) == cluster.latency(DeviceId(a), DeviceId(b)));
+      CHECK(slowed.cluster.bandwidth(DeviceId(a), DeviceId(b)) ==
+            cluster.bandwidth(DeviceId(a), DeviceId(b)));
+      CHECK(slowed.cluster.latency(DeviceId(a), DeviceId(b)) ==
+            cluster.latency(DeviceId(a), DeviceId(b)));
     }
   }
   CHECK(slowed.cluster.device_kinds.size() == 3);
@@ -210,12 +221,15 @@ TEST_CASE("a rank that becomes half as slow again is named, and no other", "[np4
   }
   REQUIRE(named.size() == 2);
   CHECK_THAT(named[0], Catch::Contains(fmt::format("step 16: rank {} ", slow_rank)));
-  CHECK_THAT(named[1], Catch::Contains(fmt::format("rank {} was behind in {} of 7 windows of 5 steps, up to 1.50 times",
-                                                   slow_rank, ranks.size())));
+  CHECK_THAT(named[1], Catch::Contains(fmt::format(
+                           "rank {} was behind in {} of 7 windows of 5 steps, up to 1.50 times",
+                           slow_rank, ranks.size())));
 }
 
-TEST_CASE("a job with a rank that falls behind names it, changes its plan, and has less to do with the same losses",
-          "[np4]") {
+TEST_CASE(
+    "a job with a rank that falls behind names it, changes its plan, and has less to do with the "
+    "same losses",
+    "[np4]") {
   const JobFolder folder;
   std::vector<std::string> settings = timed_job(folder);
   // The reference: one rank, which is not slow.
@@ -234,7 +248,8 @@ TEST_CASE("a job with a rank that falls behind names it, changes its plan, and h
 
   const fs::path metrics = folder.run() / "metrics.h5";
   const std::vector<double> losses = read_series(metrics, "/steps/loss");
-  const std::vector<double> reference = read_series(folder.run("alone") / "metrics.h5", "/steps/loss");
+  const std::vector<double> reference =
+      read_series(folder.run("alone") / "metrics.h5", "/steps/loss");
   REQUIRE(losses.size() == 40);
   for (std::size_t i = 0; i < losses.size(); ++i) {
     INFO("step " << i + 1);
@@ -254,6 +269,7 @@ TEST_CASE("a job with a rank that falls behind names it, changes its plan, and h
   const std::vector<double> seconds = read_series(metrics, "/ranks/compute_seconds");
   const double slow = most_computed(seconds, slow_from_step + 1, 16);
   const double after = most_computed(seconds, 18, 40);
-  INFO("before " << most_computed(seconds, 2, slow_from_step) << " s, slow " << slow << " s, after " << after << " s");
+  INFO("before " << most_computed(seconds, 2, slow_from_step) << " s, slow " << slow << " s, after "
+                 << after << " s");
   CHECK(after < 0.9 * slow);
 }

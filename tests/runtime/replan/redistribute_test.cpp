@@ -1,4 +1,5 @@
-// Redistribution of training state: right values, no byte too many, and training that goes on as if nothing had been.
+// Redistribution of training state: right values, no byte too many, and training that goes on as if
+// nothing had been.
 #include "runtime/replan/redistribute.hpp"
 
 #include <algorithm>
@@ -24,7 +25,9 @@ const std::vector<int> nodes = {0, 0, 1, 1};
 
 using Draws = std::mt19937;
 
-int draw(Draws& draws, int least, int most) { return std::uniform_int_distribution<int>(least, most)(draws); }
+int draw(Draws& draws, int least, int most) {
+  return std::uniform_int_distribution<int>(least, most)(draws);
+}
 
 std::int64_t sum_over_ranks(std::int64_t value) {
   MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -33,10 +36,12 @@ std::int64_t sum_over_ranks(std::int64_t value) {
 
 /// A job on all ranks whose plan may leave some out.
 struct Job {
-  explicit Job(const Reference& r) : reference(r), model(build_model(r.config.model, r.config.training, "test")) {}
+  explicit Job(const Reference& r)
+      : reference(r), model(build_model(r.config.model, r.config.training, "test")) {}
 
   std::unique_ptr<Session> session(const Plan& plan) const {
-    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(num_ranks));
+    return std::make_unique<Session>(MPI_COMM_WORLD, reference.config, model, plan,
+                                     RankMap::identity(num_ranks));
   }
   Redistributed move(Session& from, Session& to) const {
     Waiter waiter(600.0, CoreUse::shared);
@@ -125,7 +130,8 @@ TEST_CASE("each element goes once to who lacks it, from who has it, near and eve
         ++times[{move.to, e}];
         CHECK(contains(held[move.from], e));
         for (int near = 0; near < 5; ++near) {
-          if (of_rank[near] == of_rank[move.to] && contains(held[near], e)) CHECK(of_rank[move.from] == of_rank[near]);
+          if (of_rank[near] == of_rank[move.to] && contains(held[near], e))
+            CHECK(of_rank[move.from] == of_rank[near]);
         }
       }
     }
@@ -141,13 +147,15 @@ TEST_CASE("each element goes once to who lacks it, from who has it, near and eve
   std::vector<Runs> needed(8);
   for (int r = 0; r < 4; ++r) held[r] = needed[r + 4] = {{0, 10}};
   std::set<int> senders;
-  for (const Move& move : MoveChoice(std::vector<int>(8, 0)).choose(held, needed)) senders.insert(move.from);
+  for (const Move& move : MoveChoice(std::vector<int>(8, 0)).choose(held, needed))
+    senders.insert(move.from);
   CHECK(senders.size() == 4);
   needed[5] = {{5, 11}};
   CHECK_THROWS_AS(MoveChoice(std::vector<int>(8, 0)).choose(held, needed), Error);
 }
 
-TEST_CASE("state comes right from any plan to any other, and no byte moves that need not", "[np4]") {
+TEST_CASE("state comes right from any plan to any other, and no byte moves that need not",
+          "[np4]") {
   RandomShapes shapes(11);
   const auto drawn_plan = [&] { return shapes.plan(static_cast<int>(shapes.pick(1, num_ranks))); };
   for (const char* run : {"untied", "tied"}) {
@@ -168,9 +176,13 @@ TEST_CASE("state moves between plans with blocks and without", "[np4]") {
     const Job job(reference);
     // Both ends of a tied embedding on the same devices, divided differently.
     Plan hybrid = reference.plan(1, 4, 1, 8, "1f1b");
-    hybrid.stages[0].blocks = {
-        {{2, 4}, 2, 2, TensorPattern::megatron, {{0, 3}, {3, 8}}, {}},
-        {{5, 6}, 1, 4, TensorPattern::sp1, {{0, 8}}, {{"vocabulary", {{0, 9}, {9, 70}, {70, 150}, {150, 257}}}}}};
+    hybrid.stages[0].blocks = {{{2, 4}, 2, 2, TensorPattern::megatron, {{0, 3}, {3, 8}}, {}},
+                               {{5, 6},
+                                1,
+                                4,
+                                TensorPattern::sp1,
+                                {{0, 8}},
+                                {{"vocabulary", {{0, 9}, {9, 70}, {70, 150}, {150, 257}}}}}};
     Plan chunks = reference.plan(2, 2, 1, 2, "zb-v", 2);
     chunks.stages[0].blocks = {{{0, 1}, 1, 2, TensorPattern::megatron, {{0, 2}}, {}}};
     const Plan grid = reference.plan(2, 1, 2, 4, "1f1b");
@@ -191,18 +203,23 @@ TEST_CASE("state moves between plans with blocks and without", "[np4]") {
 TEST_CASE("training on one plan goes on under another as if nothing had been", "[np4]") {
   const Reference tied("tied");
   check_training(tied, tied.plan(4, 1, 1, 2, "1f1b"), with_zero(tied.plan(1, 4, 1, 4, "gpipe"), 3));
-  check_training(tied, with_zero(tied.plan(1, 2, 2, 4, "1f1b"), 2), tied.plan(2, 1, 1, 2, "zb-v", 2));
+  check_training(tied, with_zero(tied.plan(1, 2, 2, 4, "1f1b"), 2),
+                 tied.plan(2, 1, 1, 2, "zb-v", 2));
   const Reference scheduled("untied_sched");
-  check_training(scheduled, with_zero(scheduled.plan(2, 2, 1, 4, "1f1b"), 1), scheduled.plan(1, 1, 4, 2, "1f1b"));
-  check_training(scheduled, scheduled.plan(3, 1, 1, 2, "1f1b"), scheduled.plan(2, 2, 1, 4, "interleaved-1f1b", 2));
+  check_training(scheduled, with_zero(scheduled.plan(2, 2, 1, 4, "1f1b"), 1),
+                 scheduled.plan(1, 1, 4, 2, "1f1b"));
+  check_training(scheduled, scheduled.plan(3, 1, 1, 2, "1f1b"),
+                 scheduled.plan(2, 2, 1, 4, "interleaved-1f1b", 2));
   RandomShapes shapes(5);
   for (int pair = 0; pair < 3; ++pair) {
     const Plan a = shapes.plan(num_ranks);
     check_training(tied, a, shapes.plan(num_ranks));
   }
   const Reference llama("llama");
-  check_training(llama, with_zero(llama.plan(1, 1, 4, 4, "1f1b"), 1), llama.plan(2, 1, 2, 4, "1f1b"));
-  check_training(llama, llama.plan(2, 2, 1, 4, "1f1b"), with_zero(llama.plan(1, 2, 2, 4, "1f1b"), 3));
+  check_training(llama, with_zero(llama.plan(1, 1, 4, 4, "1f1b"), 1),
+                 llama.plan(2, 1, 2, 4, "1f1b"));
+  check_training(llama, llama.plan(2, 2, 1, 4, "1f1b"),
+                 with_zero(llama.plan(1, 2, 2, 4, "1f1b"), 3));
   const Reference sgd("untied_sgd");
   check_training(sgd, sgd.plan(1, 2, 1, 4, "1f1b"), sgd.plan(2, 1, 2, 4, "1f1b"));
 }

@@ -33,7 +33,8 @@ class GreedyLayer final : public LayerModule {
 
 /// Layers of which the last is too large for rank 3 under a plan with whole layers.
 LayerFactory greedy_layers(Short which) {
-  return [which](const Layer& layer, ChunkId chunk, LayerContext& context) -> std::unique_ptr<LayerModule> {
+  return [which](const Layer& layer, ChunkId chunk,
+                 LayerContext& context) -> std::unique_ptr<LayerModule> {
     auto real = make_layer(layer, chunk, context);
     const bool is_whole = context.tensor_group.size() == 1;
     if (!layer.computes_loss() || !is_whole || world_rank() != 3) return real;
@@ -44,10 +45,14 @@ LayerFactory greedy_layers(Short which) {
 /// The reference job; its values do not matter here.
 class ReferenceRun final : public PlanRun {
  public:
-  ReferenceRun(const Reference& reference, const Model& model, const Plan& plan, Alarm& alarm, Short which)
+  ReferenceRun(const Reference& reference, const Model& model, const Plan& plan, Alarm& alarm,
+               Short which)
       : reference_(reference),
-        session_(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4), options(alarm, which)) {}
-  double iterate(std::int64_t step) override { return session_.train(step, reference_.samples(step)).seconds; }
+        session_(MPI_COMM_WORLD, reference.config, model, plan, RankMap::identity(4),
+                 options(alarm, which)) {}
+  double iterate(std::int64_t step) override {
+    return session_.train(step, reference_.samples(step)).seconds;
+  }
   double peak_bytes() override { return static_cast<double>(session_.arena().peak_bytes()); }
 
  private:
@@ -64,7 +69,8 @@ class ReferenceRun final : public PlanRun {
 
 }  // namespace
 
-TEST_CASE("a plan that a rank has no memory for is dropped with the reason, and the next one runs", "[np4]") {
+TEST_CASE("a plan that a rank has no memory for is dropped with the reason, and the next one runs",
+          "[np4]") {
   const Reference reference("untied");
   const Model model = build_model(reference.config.model, reference.config.training, "test");
   Machine machine = {nodes_of(1, 4, 1e9), RankMap::identity(4), CoreUse::shared};
@@ -119,7 +125,8 @@ TEST_CASE("a job with trials keeps one of several plans and trains as it would w
   const JobFolder folder;
   train(MPI_COMM_WORLD, folder.options({"planner.trials=3", "planner.trial_steps=3"}));
   const std::string file = folder.run() / "plan.json";
-  train(MPI_COMM_WORLD, folder.options({"parallelism.plan=" + file, "job.output=" + folder.path() + "/again"}));
+  train(MPI_COMM_WORLD,
+        folder.options({"parallelism.plan=" + file, "job.output=" + folder.path() + "/again"}));
   if (world_rank() != 0) return;
   const Plan plan = read_plan(file);
   double least = 1e9;

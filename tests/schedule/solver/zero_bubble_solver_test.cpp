@@ -1,5 +1,5 @@
-// Zero-bubble orders against an integer programme: is there any order of the same pipeline, within the same memory,
-// that ends before a given time? CBC says no for every time below 1/1.01 of ours.
+// Zero-bubble orders against an integer programme: is there any order of the same pipeline, within
+// the same memory, that ends before a given time? CBC says no for every time below 1/1.01 of ours.
 #include <coin/Cbc_C_Interface.h>
 
 #include <cmath>
@@ -16,8 +16,8 @@ namespace {
 
 enum Kind { f, b, w, num_kinds };
 
-/// A pipeline of one chunk per rank, integer times: x(task, t) = 1 where the task starts at t. Micro-batches are
-/// alike, so that they may be taken in order.
+/// A pipeline of one chunk per rank, integer times: x(task, t) = 1 where the task starts at t.
+/// Micro-batches are alike, so that they may be taken in order.
 class TimeIndexedProgramme {
  public:
   TimeIndexedProgramme(const PipelineShape& shape, int horizon)
@@ -39,8 +39,9 @@ class TimeIndexedProgramme {
     Cbc_setMaximumSeconds(model_.get(), seconds);
     Cbc_solve(model_.get());
     if (Cbc_isProvenInfeasible(model_.get()) != 0) return Answer::no_order;
-    return Cbc_bestSolution(model_.get()) != nullptr && Cbc_numberSavedSolutions(model_.get()) > 0 ? Answer::an_order
-                                                                                                   : Answer::unknown;
+    return Cbc_bestSolution(model_.get()) != nullptr && Cbc_numberSavedSolutions(model_.get()) > 0
+               ? Answer::an_order
+               : Answer::unknown;
   }
 
  private:
@@ -50,7 +51,9 @@ class TimeIndexedProgramme {
   int number(int rank, Kind kind, int i) const { return (rank * num_kinds + kind) * m() + i; }
   int seconds(int rank, Kind kind) const {
     const TaskSeconds all = shape_.seconds_of(rank);
-    return static_cast<int>(kind == f ? all.forward : kind == b ? all.backward_input : all.backward_weight);
+    return static_cast<int>(kind == f   ? all.forward
+                            : kind == b ? all.backward_input
+                                        : all.backward_weight);
   }
   int latency(int rank) const { return static_cast<int>(shape_.cut_after(rank).forward.seconds); }
 
@@ -128,7 +131,8 @@ class TimeIndexedProgramme {
       values.push_back(value);
     }
     if (columns.empty()) return;
-    Cbc_addRow(model_.get(), "row", static_cast<int>(columns.size()), columns.data(), values.data(), sense, bound);
+    Cbc_addRow(model_.get(), "row", static_cast<int>(columns.size()), columns.data(), values.data(),
+               sense, bound);
   }
 
   void add_one_start_rows(int rank) {
@@ -146,7 +150,8 @@ class TimeIndexedProgramme {
       Terms terms;
       for (int k = 0; k < num_kinds; ++k) {
         const Kind kind = static_cast<Kind>(k);
-        for (int i = 0; i < m(); ++i) starts(terms, number(rank, kind, i), t - seconds(rank, kind) + 1, t, 1.0);
+        for (int i = 0; i < m(); ++i)
+          starts(terms, number(rank, kind, i), t - seconds(rank, kind) + 1, t, 1.0);
       }
       add_row(terms, 'L', 1.0);
     }
@@ -177,9 +182,13 @@ class TimeIndexedProgramme {
 
   void add_order_rows(int rank) {
     for (int i = 0; i < m(); ++i) {
-      if (rank > 0) add_order(number(rank - 1, f, i), number(rank, f, i), seconds(rank - 1, f) + latency(rank - 1));
-      if (rank > 0) add_order(number(rank, b, i), number(rank - 1, b, i), seconds(rank, b) + latency(rank - 1));
-      if (rank + 1 == shape_.ranks) add_order(number(rank, f, i), number(rank, b, i), seconds(rank, f));
+      if (rank > 0)
+        add_order(number(rank - 1, f, i), number(rank, f, i),
+                  seconds(rank - 1, f) + latency(rank - 1));
+      if (rank > 0)
+        add_order(number(rank, b, i), number(rank - 1, b, i), seconds(rank, b) + latency(rank - 1));
+      if (rank + 1 == shape_.ranks)
+        add_order(number(rank, f, i), number(rank, b, i), seconds(rank, f));
       add_order(number(rank, b, i), number(rank, w, i), seconds(rank, b));
       for (int k = 0; i > 0 && k < num_kinds; ++k) {
         const Kind kind = static_cast<Kind>(k);
@@ -210,7 +219,8 @@ PipelineShape random_pipeline(std::mt19937& random) {
   for (int r = 0; r < shape.ranks; ++r) shape.seconds.push_back({seconds(), seconds(), seconds()});
   for (int r = 1; r < shape.ranks; ++r) shape.cuts.push_back(static_cast<double>(random() % 2));
   for (int r = 0; r < shape.ranks; ++r) {
-    shape.most_stored.push_back(2 + static_cast<int>(random() % static_cast<unsigned>(shape.ranks)));
+    shape.most_stored.push_back(2 +
+                                static_cast<int>(random() % static_cast<unsigned>(shape.ranks)));
   }
   return shape;
 }
@@ -234,8 +244,8 @@ TEST_CASE("no order that the programme allows is more than 1 % faster", "[solver
   for (int n = 0; n < num_cases; ++n) {
     const PipelineShape shape = random_pipeline(random);
     const double makespan = replay(shape, orders_of("auto", shape))->makespan;
-    INFO("n " << n << " p " << shape.ranks << " m " << shape.micro_batches << " makespan " << makespan << " bound "
-              << makespan_bound(shape));
+    INFO("n " << n << " p " << shape.ranks << " m " << shape.micro_batches << " makespan "
+              << makespan << " bound " << makespan_bound(shape));
     const Answer answer = TimeIndexedProgramme(shape, just_faster(makespan)).solve(10.0);
     CHECK(answer != Answer::an_order);
     proven += answer == Answer::no_order ? 1 : 0;

@@ -55,24 +55,27 @@ class Model {
 
   void start() {
     for (const Program& program : programs_) {
-      s4u::Actor::create(named(program.device), hosts_.at(program.device.value), [this, &program] { run(program); });
+      s4u::Actor::create(named(program.device), hosts_.at(program.device.value),
+                         [this, &program] { run(program); });
     }
     for (auto& [ends, stream] : streams_) {
-      s4u::Actor::create(fmt::format("{} stream {}", case_.name, ends.second), hosts_.at(ends.first), [&way = *stream] {
-        way.send_all();
-      })->daemonize();
+      s4u::Actor::create(fmt::format("{} stream {}", case_.name, ends.second),
+                         hosts_.at(ends.first), [&way = *stream] { way.send_all(); })
+          ->daemonize();
     }
   }
 
   double makespan() const { return makespan_; }
 
  private:
-  std::string named(DeviceId device) const { return fmt::format("{} device {}", case_.name, device.value); }
+  std::string named(DeviceId device) const {
+    return fmt::format("{} device {}", case_.name, device.value);
+  }
 
   std::string mailbox(DeviceId from, DeviceId to, const Instruction& what) const {
     return fmt::format("{} {} to {}: {} {}.{} from {}", case_.name, from.value, to.value,
-                       what.payload == Payload::activation ? "activation" : "gradient", what.chunk.value,
-                       what.micro_batch.value, what.interval.begin);
+                       what.payload == Payload::activation ? "activation" : "gradient",
+                       what.chunk.value, what.micro_batch.value, what.interval.begin);
   }
 
   s4u::Link* uplink(const Uplink& which) {
@@ -93,8 +96,8 @@ class Model {
     std::vector<s4u::LinkInRoute> route;
     route.emplace_back(zone_.create_link(name, path.bandwidth)->set_latency(path.latency)->seal());
     for (const Uplink& which : case_.cluster.uplinks(from, to)) route.emplace_back(uplink(which));
-    zone_.add_route(hosts_.at(from.value)->get_netpoint(), hosts_.at(to.value)->get_netpoint(), nullptr, nullptr, route,
-                    false);
+    zone_.add_route(hosts_.at(from.value)->get_netpoint(), hosts_.at(to.value)->get_netpoint(),
+                    nullptr, nullptr, route, false);
   }
 
   void run(const Program& program) {
@@ -106,7 +109,8 @@ class Model {
       receives[name] = s4u::Mailbox::by_name(name)->get_async<char>(&payloads.emplace_back());
     }
     for (const Instruction& instruction : program.instructions) {
-      if (const double seconds = task_seconds(program, instruction); seconds > 0.0) s4u::this_actor::execute(seconds);
+      if (const double seconds = task_seconds(program, instruction); seconds > 0.0)
+        s4u::this_actor::execute(seconds);
       if (instruction.op == Op::send) send(program, instruction);
       if (instruction.op == Op::wait_receive) {
         receives.at(mailbox(instruction.peer, program.device, instruction))->wait();
@@ -118,9 +122,10 @@ class Model {
   void send(const Program& program, const Instruction& instruction) {
     Stream& stream = *streams_.at({program.device.value, instruction.peer.value});
     const std::size_t last = places_[instruction.chunk.index()].layers.end - 1;
-    const double bytes = static_cast<double>(instruction.interval.size()) * case_.profile.layers[last].output_bytes;
-    stream.waiting.push_back(
-        {mailbox(program.device, instruction.peer, instruction), static_cast<std::uint64_t>(std::llround(bytes))});
+    const double bytes =
+        static_cast<double>(instruction.interval.size()) * case_.profile.layers[last].output_bytes;
+    stream.waiting.push_back({mailbox(program.device, instruction.peer, instruction),
+                              static_cast<std::uint64_t>(std::llround(bytes))});
     stream.posted->release();
   }
 
@@ -173,8 +178,9 @@ std::vector<double> simgrid_makespans(const std::vector<SimulationCase>& cases) 
   char* arguments[] = {name, quiet, nullptr};
   int num_arguments = 2;
   s4u::Engine engine(&num_arguments, arguments);
-  for (const char* setting : {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:no",
-                              "network/latency-factor:1", "network/bandwidth-factor:1", "network/weight-S:0"}) {
+  for (const char* setting :
+       {"network/model:CM02", "network/TCP-gamma:0", "network/crosstraffic:no",
+        "network/latency-factor:1", "network/bandwidth-factor:1", "network/weight-S:0"}) {
     s4u::Engine::set_config(setting);
   }
   s4u::NetZone& zone = *s4u::create_full_zone("all");

@@ -1,4 +1,5 @@
-// Our simulator against SimGrid's on pipelines whose transfers contend for links: makespans within 2 %.
+// Our simulator against SimGrid's on pipelines whose transfers contend for links: makespans within
+// 2 %.
 #include <cmath>
 #include <string>
 #include <utility>
@@ -42,7 +43,8 @@ void add_racks(Cluster& cluster, double bandwidth) {
   cluster.finish("made");
 }
 
-/// Layers of about a second a sample and direction, no two neighbours equal, that hand on `gigabytes` a sample.
+/// Layers of about a second a sample and direction, no two neighbours equal, that hand on
+/// `gigabytes` a sample.
 Profile chain(int num_layers, double gigabytes) {
   Profile profile;
   for (int l = 0; l < num_layers; ++l) {
@@ -54,8 +56,10 @@ Profile chain(int num_layers, double gigabytes) {
 }
 
 /// A layer in each of the p * V chunks.
-Plan pipeline(int p, int dp, int samples, int micro_batches, const std::string& schedule, int chunks = 1) {
-  Plan plan = uniform_plan(even_division(p, p), dp, 1, samples * dp * micro_batches, samples * dp, schedule);
+Plan pipeline(int p, int dp, int samples, int micro_batches, const std::string& schedule,
+              int chunks = 1) {
+  Plan plan = uniform_plan(even_division(p, p), dp, 1, samples * dp * micro_batches, samples * dp,
+                           schedule);
   plan.schedule.virtual_stages = chunks;
   for (int i = 0; i < p; ++i) {
     for (int v = 1; v < chunks; ++v) plan.stages[i].layers.push_back({v * p + i, v * p + i + 1});
@@ -75,7 +79,8 @@ Plan two_to_three(const std::string& schedule) {
   return plan;
 }
 
-/// The plan with its devices dealt out to the nodes in turn, each stage beginning one node further on.
+/// The plan with its devices dealt out to the nodes in turn, each stage beginning one node further
+/// on.
 Plan scattered(Plan plan, int num_nodes) {
   const int devices_of_node = (plan.num_devices() + num_nodes - 1) / num_nodes;
   std::vector<int> taken(num_nodes, 0);
@@ -96,7 +101,8 @@ Cluster in_racks(Cluster cluster, double bandwidth) {
 /// Every other node is of kind "t", half as fast.
 SimulationCase with_slow_nodes(SimulationCase what) {
   what.cluster.device_kinds.push_back({"t", 1e15, {}, 0.0});
-  for (std::size_t i = 1; i < what.cluster.groups.size(); i += 2) what.cluster.groups[i].device_kind = "t";
+  for (std::size_t i = 1; i < what.cluster.groups.size(); i += 2)
+    what.cluster.groups[i].device_kind = "t";
   what.cluster.finish("made");
   add_kind(what.profile, "t", 2.0);
   return what;
@@ -106,29 +112,41 @@ std::vector<SimulationCase> make_cases() {
   const double latency = 0.001;  // seconds, a thousandth of a task
   return {
       {"four pairs, 1f1b", nodes_with({2, 2}, 4), chain(2, 1), pipeline(2, 4, 1, 8, "1f1b")},
-      {"four pairs, gpipe", nodes_with({2, 2}, 4, latency), chain(2, 1), pipeline(2, 4, 1, 8, "gpipe")},
-      {"unequal uplinks", nodes_with({3, 1, 2, 3}, 2, latency), chain(4, 1), pipeline(4, 2, 1, 12, "1f1b")},
-      {"inside and between", nodes_with({1, 1, 1, 1}, 4), chain(8, 1), pipeline(8, 2, 1, 16, "1f1b")},
+      {"four pairs, gpipe", nodes_with({2, 2}, 4, latency), chain(2, 1),
+       pipeline(2, 4, 1, 8, "gpipe")},
+      {"unequal uplinks", nodes_with({3, 1, 2, 3}, 2, latency), chain(4, 1),
+       pipeline(4, 2, 1, 12, "1f1b")},
+      {"inside and between", nodes_with({1, 1, 1, 1}, 4), chain(8, 1),
+       pipeline(8, 2, 1, 16, "1f1b")},
       {"long ways", nodes_with({2, 2, 2, 2}, 2, 0.1), chain(4, 1), pipeline(4, 2, 1, 12, "1f1b")},
-      {"one slow uplink", nodes_with({5, 0.5, 5, 5, 5, 5}, 1, latency), chain(6, 1), pipeline(6, 1, 1, 20, "1f1b")},
-      {"scattered", nodes_with({1, 1.2, 1.4, 1.6}, 4), chain(4, 0.5), scattered(pipeline(4, 4, 1, 8, "gpipe"), 4)},
-      {"two replicas feed three", nodes_with({2, 3}, 5, latency), chain(2, 1), two_to_three("1f1b")},
+      {"one slow uplink", nodes_with({5, 0.5, 5, 5, 5, 5}, 1, latency), chain(6, 1),
+       pipeline(6, 1, 1, 20, "1f1b")},
+      {"scattered", nodes_with({1, 1.2, 1.4, 1.6}, 4), chain(4, 0.5),
+       scattered(pipeline(4, 4, 1, 8, "gpipe"), 4)},
+      {"two replicas feed three", nodes_with({2, 3}, 5, latency), chain(2, 1),
+       two_to_three("1f1b")},
       {"uplinks of switches", in_racks(nodes_with({4, 4, 4, 4}, 4, latency), 2), chain(4, 1),
        pipeline(4, 4, 1, 12, "1f1b")},
       {"scattered over switches", in_racks(nodes_with({2, 2, 2, 2}, 2), 1), chain(4, 1),
        scattered(pipeline(4, 2, 1, 10, "gpipe"), 4)},
-      with_slow_nodes(
-          {"unequal devices", nodes_with({2, 2, 2, 2}, 4, latency), chain(8, 1), pipeline(8, 2, 2, 8, "1f1b")}),
-      {"warm-up of policy B", nodes_with({2, 2, 2, 2}, 2, latency), chain(4, 1), pipeline(4, 2, 1, 12, "dapple-b")},
-      {"interleaved", nodes_with({2, 2, 2, 2}, 2, latency), chain(8, 1), pipeline(4, 2, 1, 12, "interleaved-1f1b", 2)},
-      {"breadth-first", nodes_with({2, 2, 2, 2}, 2), chain(8, 1), pipeline(4, 2, 1, 8, "breadth-first", 2)},
-      {"backward in two parts", nodes_with({2, 2, 2, 2}, 2, latency), chain(4, 1), pipeline(4, 2, 1, 12, "zb-h1")},
-      {"units", nodes_with({2, 2, 2, 2}, 2, latency), chain(8, 1), pipeline(4, 2, 1, 12, "zeropp", 2)},
+      with_slow_nodes({"unequal devices", nodes_with({2, 2, 2, 2}, 4, latency), chain(8, 1),
+                       pipeline(8, 2, 2, 8, "1f1b")}),
+      {"warm-up of policy B", nodes_with({2, 2, 2, 2}, 2, latency), chain(4, 1),
+       pipeline(4, 2, 1, 12, "dapple-b")},
+      {"interleaved", nodes_with({2, 2, 2, 2}, 2, latency), chain(8, 1),
+       pipeline(4, 2, 1, 12, "interleaved-1f1b", 2)},
+      {"breadth-first", nodes_with({2, 2, 2, 2}, 2), chain(8, 1),
+       pipeline(4, 2, 1, 8, "breadth-first", 2)},
+      {"backward in two parts", nodes_with({2, 2, 2, 2}, 2, latency), chain(4, 1),
+       pipeline(4, 2, 1, 12, "zb-h1")},
+      {"units", nodes_with({2, 2, 2, 2}, 2, latency), chain(8, 1),
+       pipeline(4, 2, 1, 12, "zeropp", 2)},
   };
 }
 
 double makespan(const SimulationCase& what) {
-  return simulate({what.profile, what.cluster, what.plan.global_batch_size}, what.plan, programs_of(what))
+  return simulate({what.profile, what.cluster, what.plan.global_batch_size}, what.plan,
+                  programs_of(what))
       .makespan_seconds;
 }
 

@@ -23,12 +23,15 @@ std::vector<std::vector<DeviceId>> rows_of(int begin, const MeshDivision& divisi
 }
 
 /// The stage has the division of most of its layers; the others are blocks.
-Stage stage_of(const SearchSpace& space, const AlpaChoice::ChosenStage& chosen, std::int64_t micro_batch) {
+Stage stage_of(const SearchSpace& space, const AlpaChoice::ChosenStage& chosen,
+               std::int64_t micro_batch) {
   std::map<int, std::int64_t> num_layers;  // by degree
-  for (const AlpaChoice::Part& part : chosen.parts) num_layers[part.division->tensor_parallel] += part.layers.size();
+  for (const AlpaChoice::Part& part : chosen.parts)
+    num_layers[part.division->tensor_parallel] += part.layers.size();
   const MeshDivision* common = chosen.parts.front().division;
   for (const AlpaChoice::Part& part : chosen.parts) {
-    if (num_layers[part.division->tensor_parallel] > num_layers[common->tensor_parallel]) common = part.division;
+    if (num_layers[part.division->tensor_parallel] > num_layers[common->tensor_parallel])
+      common = part.division;
   }
   Stage stage;
   stage.layers = {{chosen.parts.front().layers.begin, chosen.parts.back().layers.end}};
@@ -57,12 +60,13 @@ Plan plan_of(const SearchSpace& space, const AlpaChoice& choice, std::int64_t mi
   plan.micro_batch_size = micro_batch;
   plan.micro_batches = plan.global_batch_size / micro_batch;
   plan.schedule.name = space.schedule;
-  for (const AlpaChoice::ChosenStage& stage : choice.stages) plan.stages.push_back(stage_of(space, stage, micro_batch));
+  for (const AlpaChoice::ChosenStage& stage : choice.stages)
+    plan.stages.push_back(stage_of(space, stage, micro_batch));
   return plan;
 }
 
-/// The searches of all micro-batch sizes. A search holds tables over layers x layers x mesh classes, which large
-/// clusters make again when they are needed.
+/// The searches of all micro-batch sizes. A search holds tables over layers x layers x mesh
+/// classes, which large clusters make again when they are needed.
 class Sizes {
  public:
   Sizes(const SearchSpace& space, const std::vector<std::int64_t>& micro_batches)
@@ -75,8 +79,9 @@ class Sizes {
       sizes_.back().least_seconds = search_of(sizes_.back()).least_seconds();
       if (!keep_) sizes_.back().search.reset();
     }
-    std::stable_sort(sizes_.begin(), sizes_.end(),
-                     [](const Size& a, const Size& b) { return a.least_seconds < b.least_seconds; });
+    std::stable_sort(sizes_.begin(), sizes_.end(), [](const Size& a, const Size& b) {
+      return a.least_seconds < b.least_seconds;
+    });
   }
 
   /// No plan of the space takes less.
@@ -105,7 +110,8 @@ class Sizes {
   double best_seconds = infinity;
 
  private:
-  static constexpr double most_table_entries = 2e6;  // of one micro-batch size; each has two tables of doubles
+  static constexpr double most_table_entries = 2e6;  // of one micro-batch size; each has two tables
+                                                     // of doubles
 
   struct Size {
     std::int64_t micro_batch = 0;
@@ -114,7 +120,8 @@ class Sizes {
   };
 
   AlpaSearch& search_of(Size& size) {
-    if (!size.search) size.search = std::make_unique<AlpaSearch>(space_, sums_, meshes_, size.micro_batch);
+    if (!size.search)
+      size.search = std::make_unique<AlpaSearch>(space_, sums_, meshes_, size.micro_batch);
     return *size.search;
   }
 
@@ -125,8 +132,8 @@ class Sizes {
   std::vector<Size> sizes_;
 };
 
-/// Searches close to the lower bound first, and ever farther from it until there is a plan: the closer, the
-/// less of the space is left.
+/// Searches close to the lower bound first, and ever farther from it until there is a plan: the
+/// closer, the less of the space is left.
 void widen(Sizes& sizes, double slack, Outcome& outcome) {
   constexpr double first_gap = 0.01;
   constexpr double last_gap = 100.0;
@@ -140,9 +147,10 @@ void widen(Sizes& sizes, double slack, Outcome& outcome) {
 }
 
 /// First some plan, then the best.
-std::optional<Plan> search_sizes(const SearchSpace& space, const std::vector<std::int64_t>& micro_batches,
-                                 Outcome& outcome) {
-  constexpr double coarse_slack = 0.02;  // leaves so little that a hundred layers on thousands of devices take seconds
+std::optional<Plan> search_sizes(const SearchSpace& space,
+                                 const std::vector<std::int64_t>& micro_batches, Outcome& outcome) {
+  constexpr double coarse_slack = 0.02;  // leaves so little that a hundred layers on thousands of
+                                         // devices take seconds
   Sizes sizes(space, micro_batches);
   if (sizes.least_seconds() == infinity) return std::nullopt;
   widen(sizes, coarse_slack * sizes.least_seconds(), outcome);
@@ -162,11 +170,14 @@ std::optional<Plan> search_degrees(const SearchSpace& space, Outcome& outcome) {
     if (space.restrictions.tensor && *space.restrictions.tensor != degree) continue;
     Restrictions fixed = space.restrictions;
     fixed.tensor = degree;
-    const std::optional<Plan> plan = search_sizes({space.instance, fixed, space.schedule, space.stop, space.check},
-                                                  micro_batches_of(space), outcome);
+    const std::optional<Plan> plan =
+        search_sizes({space.instance, fixed, space.schedule, space.stop, space.check},
+                     micro_batches_of(space), outcome);
     if (!plan) continue;
     const double seconds = amp_terms(space.instance, *plan).iteration_seconds;
-    if (!best || seconds < amp_terms(space.instance, *best).iteration_seconds * (1.0 - tie_tolerance)) best = plan;
+    if (!best ||
+        seconds < amp_terms(space.instance, *best).iteration_seconds * (1.0 - tie_tolerance))
+      best = plan;
   }
   return best;
 }
@@ -184,8 +195,9 @@ Outcome AlpaPlanner::search(const SearchSpace& space) const {
   Outcome outcome;
   outcome.why_not = why_not_tabulated(space.instance);
   if (!outcome.why_not.empty()) return outcome;
-  std::optional<Plan> best = space.restrictions.blocks ? search_sizes(space, micro_batches_of(space), outcome)
-                                                       : search_degrees(space, outcome);
+  std::optional<Plan> best = space.restrictions.blocks
+                                 ? search_sizes(space, micro_batches_of(space), outcome)
+                                 : search_degrees(space, outcome);
   if (best) {
     outcome.plan = finished_plan(space, std::move(*best), name());
   } else {

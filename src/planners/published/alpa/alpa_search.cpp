@@ -8,7 +8,8 @@
 
 namespace pptrain {
 
-AlpaSearch::AlpaSearch(const SearchSpace& space, LayerSums& sums, const SubMeshes& meshes, std::int64_t micro_batch)
+AlpaSearch::AlpaSearch(const SearchSpace& space, LayerSums& sums, const SubMeshes& meshes,
+                       std::int64_t micro_batch)
     : space_(space),
       sums_(sums),
       meshes_(meshes),
@@ -49,7 +50,8 @@ void AlpaSearch::relax(Relaxation& relaxation) const {
     std::vector<double>& stages = relaxation.stages[c];
     stages.resize(static_cast<std::size_t>(stride) * stride);
     const ShardingBounds bounds(*costs_[c], num_layers, in_flight_.behind(0));
-    for (int begin = 0; begin < num_layers; ++begin) bounds.find(relaxation.weights[c], begin, &stages[begin * stride]);
+    for (int begin = 0; begin < num_layers; ++begin)
+      bounds.find(relaxation.weights[c], begin, &stages[begin * stride]);
   }
   relaxation.before.assign(meshes_.num_devices() + 1, std::vector<double>(stride, infinity));
   relaxation.before[0][0] = 0.0;
@@ -126,7 +128,8 @@ void AlpaSearch::collect(int end, int mesh_end, std::vector<Group>& groups) cons
     for (int layer = 0; layer < end; ++layer) {
       const double mean = mean_.before[begin][layer] + least_mean;
       const double sum = sum_.before[begin][layer] + least_sum;
-      if (mean + mean_stage[layer * stride] >= limit_ || sum + sum_stage[layer * stride] >= limit_) continue;
+      if (mean + mean_stage[layer * stride] >= limit_ || sum + sum_stage[layer * stride] >= limit_)
+        continue;
       if (!any && group.candidates.empty()) group.rest.assign(end, infinity);
       any = true;
       group.rest[layer] = std::min(group.rest[layer], mean);
@@ -135,22 +138,24 @@ void AlpaSearch::collect(int end, int mesh_end, std::vector<Group>& groups) cons
   }
 }
 
-/// The labels behind the candidate, and the seconds of the cut there, for each division of its last layer and each head
-/// that it meets.
+/// The labels behind the candidate, and the seconds of the cut there, for each division of its last
+/// layer and each head that it meets.
 void AlpaSearch::find_cuts(int end, int mesh_class, Candidate& candidate) {
   std::map<std::pair<int, int>, int> known;
   for (const Standing& standing : at_[end][candidate.end]) {
     const Label& label = labels_[standing.label];
-    const auto [head, is_new] = known.try_emplace({label.mesh_class, label.head}, static_cast<int>(known.size()));
-    candidate.all.push_back(
-        {label, label.shared_seconds, label.shared_reduction, label.num_stages, standing.label, head->second});
+    const auto [head, is_new] =
+        known.try_emplace({label.mesh_class, label.head}, static_cast<int>(known.size()));
+    candidate.all.push_back({label, label.shared_seconds, label.shared_reduction, label.num_stages,
+                             standing.label, head->second});
     if (!is_new) continue;
     std::vector<double>& cuts = candidate.cuts.emplace_back();
     for (int tail = 0; tail < costs_[mesh_class]->num_divisions(); ++tail) {
-      cuts.push_back(label.mesh_class < 0 ? 0.0
-                                          : cuts_.seconds({candidate.begin, mesh_class, tail},
-                                                          {candidate.end, label.mesh_class, label.head},
-                                                          space_.instance.profile.layers[end - 1].output_bytes));
+      cuts.push_back(label.mesh_class < 0
+                         ? 0.0
+                         : cuts_.seconds({candidate.begin, mesh_class, tail},
+                                         {candidate.end, label.mesh_class, label.head},
+                                         space_.instance.profile.layers[end - 1].output_bytes));
     }
   }
 }
@@ -166,7 +171,8 @@ void AlpaSearch::find_next(double in_flight, Candidate& candidate) const {
 
 void AlpaSearch::add_stages(int end, int mesh_class, Group& group) {
   const int num_divisions = costs_[mesh_class]->num_divisions();
-  ShardingGoal goal = {end, 1.0, mean_.weights[mesh_class], std::move(group.rest), limit_, slack_, {}, {}};
+  ShardingGoal goal = {end, 1.0, mean_.weights[mesh_class], std::move(group.rest), limit_, slack_,
+                       {},  {}};
   goal.least_cut.assign(num_divisions, infinity);
   goal.cut_excess.assign(num_divisions, std::vector<double>(num_divisions, 0.0));
   std::set<double> in_flights;
@@ -182,16 +188,19 @@ void AlpaSearch::add_stages(int end, int mesh_class, Group& group) {
     }
     for (const Next& next : candidate.all) in_flights.insert(in_flight_.behind(next.num_stages));
   }
-  const auto first = std::find_if(goal.rest.begin(), goal.rest.end(), [](double rest) { return rest < infinity; });
+  const auto first =
+      std::find_if(goal.rest.begin(), goal.rest.end(), [](double rest) { return rest < infinity; });
   const int begin = static_cast<int>(first - goal.rest.begin());
-  if (!costs_[mesh_class]->may_lack_memory(begin, end, *in_flights.rbegin())) in_flights = {0.0};  // any number fits
+  if (!costs_[mesh_class]->may_lack_memory(begin, end, *in_flights.rbegin()))
+    in_flights = {0.0};  // any number fits
   ShardingLabels labels(*costs_[mesh_class], runs_);
   for (const double in_flight : in_flights) {
     goal.in_flight = in_flight;
     goal.limit = limit_;
     for (Candidate& candidate : group.candidates) find_next(in_flight, candidate);
-    labels.search(goal,
-                  [&](int layer, const ShardingOption& option) { prepend(group, goal, mesh_class, layer, option); });
+    labels.search(goal, [&](int layer, const ShardingOption& option) {
+      prepend(group, goal, mesh_class, layer, option);
+    });
   }
 }
 
@@ -205,14 +214,17 @@ void AlpaSearch::prepend(const Group& group, const ShardingGoal& goal, int mesh_
     const double sum_before = sum_.before[candidate.begin][begin];
     if (mean_before == infinity) continue;
     for (const Next& next : candidate.next) {
-      if (pipeline && (begin == 0 ? next.num_stages + 1 != *pipeline : next.num_stages + 2 > *pipeline)) continue;
+      if (pipeline &&
+          (begin == 0 ? next.num_stages + 1 != *pipeline : next.num_stages + 2 > *pipeline))
+        continue;
       Label label;
       label.sum = next.seconds.sum + option.seconds + candidate.cuts[next.head][option.tail];
       label.slowest = std::max(next.seconds.slowest, option.seconds);
       label.gradient = std::max(next.seconds.gradient, option.reduction);
       label.shared_seconds = next.shared_seconds + share * option.seconds;
       label.shared_reduction = next.shared_reduction + share * option.reduction;
-      if (mean_bound(label) + mean_before >= limit_ || form_.seconds(label) + sum_before >= limit_) continue;
+      if (mean_bound(label) + mean_before >= limit_ || form_.seconds(label) + sum_before >= limit_)
+        continue;
       label.num_stages = next.num_stages + 1;
       label.end = goal.end;
       label.mesh_class = mesh_class;
@@ -228,7 +240,9 @@ void AlpaSearch::insert(int layer, int place, const Label& label) {
   ++num_examined_;
   std::vector<Standing>& frontier = at_[layer][place];
   const Standing standing = standing_of(label, layer, place);
-  if (!admit(frontier, standing, [&](const Standing& a, const Standing& b) { return covers(a, b); })) return;
+  if (!admit(frontier, standing,
+             [&](const Standing& a, const Standing& b) { return covers(a, b); }))
+    return;
   frontier.push_back(standing);
   frontier.back().label = labels_.add(label);
   if (layer > 0) return;
@@ -239,17 +253,20 @@ void AlpaSearch::insert(int layer, int place, const Label& label) {
 AlpaSearch::Standing AlpaSearch::standing_of(const Label& label, int layer, int place) const {
   double with_cut = label.sum;
   if (layer > 0) {
-    const auto samples = static_cast<double>(costs_[label.mesh_class]->division(label.head).samples.front().size());
+    const auto samples =
+        static_cast<double>(costs_[label.mesh_class]->division(label.head).samples.front().size());
     const double bytes = samples * space_.instance.profile.layers[layer - 1].output_bytes;
     with_cut += 2.0 * (bytes / slowest_.bandwidth + slowest_.latency) - cuts_.least_seconds(place);
   }
   return {label, with_cut, label.num_stages, label.mesh_class, label.head, -1};
 }
 
-/// Whether `a` is at least as good as `b` whatever comes before: its larger maxima cost it no more than its
-/// smaller sum saves, the cut in front of it included, and no earlier stage holds more micro-batches.
+/// Whether `a` is at least as good as `b` whatever comes before: its larger maxima cost it no more
+/// than its smaller sum saves, the cut in front of it included, and no earlier stage holds more
+/// micro-batches.
 bool AlpaSearch::covers(const Standing& a, const Standing& b) const {
-  if (!form_.covers(a.seconds, b.seconds, slack_) || !counts_.covers(a.num_stages, b.num_stages)) return false;
+  if (!form_.covers(a.seconds, b.seconds, slack_) || !counts_.covers(a.num_stages, b.num_stages))
+    return false;
   if (a.mesh_class == b.mesh_class && a.head == b.head) return true;
   StageLabel with_cut = a.seconds;
   with_cut.sum = a.with_cut;
@@ -265,8 +282,8 @@ AlpaChoice AlpaSearch::choice_of(const Label& first) const {
     AlpaChoice::ChosenStage& stage = choice.stages.emplace_back();
     stage.begin = place;
     for (int run = label->run; run >= 0; run = runs_[run].next) {
-      stage.parts.push_back(
-          {{layer, runs_[run].end}, costs_[label->mesh_class]->division(runs_[run].division).division});
+      stage.parts.push_back({{layer, runs_[run].end},
+                             costs_[label->mesh_class]->division(runs_[run].division).division});
       layer = runs_[run].end;
     }
     place += meshes_.classes()[label->mesh_class].num_devices();

@@ -28,25 +28,29 @@ struct AlpaChoice {
   std::vector<ChosenStage> stages;
 };
 
-/// Alpa's inter-operator dynamic programme for one micro-batch size: contiguous layers over a sequence of
-/// sub-meshes that together are the whole cluster in device order, the divisions of the layers inside
-/// each stage by `ShardingLabels`. It minimises AMP Eq. 4 as a whole,
-/// (m-1) max t_i + sum t_i + sum e_i + max all-reduce.
+/// Alpa's inter-operator dynamic programme for one micro-batch size: contiguous layers over a
+/// sequence of sub-meshes that together are the whole cluster in device order, the divisions of the
+/// layers inside each stage by `ShardingLabels`. It minimises AMP Eq. 4 as a whole, (m-1) max t_i +
+/// sum t_i + sum e_i + max all-reduce.
 ///
-/// Labels go from the last stage to the first. Two relaxations, solved first over (layers, devices) from
-/// the other side, say what the earlier stages cost at least; labels that cannot end below a limit are
-/// dropped. Both leave memory but layer by layer, and most of the cuts, out; one has every stage's t_i and
-/// all-reduce count by the share of the cluster's speed that it has (a weighted mean is at most the
-/// maximum), the other t_i once.
+/// Labels go from the last stage to the first. Two relaxations, solved first over (layers, devices)
+/// from the other side, say what the earlier stages cost at least; labels that cannot end below a
+/// limit are dropped. Both leave memory but layer by layer, and most of the cuts, out; one has
+/// every stage's t_i and all-reduce count by the share of the cluster's speed that it has (a
+/// weighted mean is at most the maximum), the other t_i once.
 class AlpaSearch {
  public:
-  AlpaSearch(const SearchSpace& space, LayerSums& sums, const SubMeshes& meshes, std::int64_t micro_batch);
+  AlpaSearch(const SearchSpace& space, LayerSums& sums, const SubMeshes& meshes,
+             std::int64_t micro_batch);
 
-  std::int64_t micro_batch() const { return micro_batch_; }  ///< samples, of all replicas of a stage together
+  std::int64_t micro_batch() const {
+    return micro_batch_;
+  }  ///< samples, of all replicas of a stage together
   /// No plan takes less; infinite when there is none.
   double least_seconds() const;
-  /// The best plan faster than `limit`; nothing when there is none, or when stopped. With `slack` above 0 stages that
-  /// are better than others by less than so many seconds are left out: sooner some plan, not the best.
+  /// The best plan faster than `limit`; nothing when there is none, or when stopped. With `slack`
+  /// above 0 stages that are better than others by less than so many seconds are left out: sooner
+  /// some plan, not the best.
   std::optional<AlpaChoice> search(double limit, double slack = 0.0);
   bool stopped() const { return stopped_; }  ///< whether the stop ended the last search
   /// Ends of pipelines that the last search compared with others.
@@ -57,7 +61,8 @@ class AlpaSearch {
   struct Relaxation {
     std::vector<StageWeights> weights;        // of each mesh class
     std::vector<std::vector<double>> stages;  // of each mesh class: [begin][end]
-    std::vector<std::vector<double>> before;  // [device][layer]: layers before on devices before, with the cut behind
+    std::vector<std::vector<double>> before;  // [device][layer]: layers before on devices before,
+                                              // with the cut behind
   };
   /// Stages from some layer and device on.
   struct Label : StageLabel {
@@ -70,11 +75,12 @@ class AlpaSearch {
     int run = -1;   // of the first stage
     int next = -1;  // label of the following stages
   };
-  /// What says whether a label covers another one at its layer and device. Labels there are compared all the time, so
-  /// these lie side by side.
+  /// What says whether a label covers another one at its layer and device. Labels there are
+  /// compared all the time, so these lie side by side.
   struct Standing {
     StageLabel seconds;
-    double with_cut = 0.0;  // the sum, with what the cut in front may take longer than another label's
+    double with_cut = 0.0;  // the sum, with what the cut in front may take longer than another
+                            // label's
     int num_stages = 0;
     int mesh_class = -1;
     int head = 0;
@@ -94,7 +100,8 @@ class AlpaSearch {
     int begin = 0;
     int end = 0;
     std::vector<Next> all;   // labels at the end
-    std::vector<Next> next;  // of these, those that leave as many micro-batches in flight as the goal has
+    std::vector<Next> next;  // of these, those that leave as many micro-batches in flight as the
+                             // goal has
     std::vector<std::vector<double>> cuts;  // [head][tail]
   };
   /// Candidates of one mesh class for stages that end at one layer.
@@ -111,7 +118,8 @@ class AlpaSearch {
   void add_stages(int end, int mesh_class, Group& group);
   void find_cuts(int end, int mesh_class, Candidate& candidate);
   void find_next(double in_flight, Candidate& candidate) const;
-  void prepend(const Group& group, const ShardingGoal& goal, int mesh_class, int begin, const ShardingOption& option);
+  void prepend(const Group& group, const ShardingGoal& goal, int mesh_class, int begin,
+               const ShardingOption& option);
   void insert(int layer, int place, const Label& label);
   bool covers(const Standing& a, const Standing& b) const;
   Standing standing_of(const Label& label, int layer, int place) const;
@@ -123,9 +131,11 @@ class AlpaSearch {
   std::int64_t micro_batch_;
   PipelineForm form_;
   InFlight in_flight_;
-  std::vector<std::unique_ptr<ShardingCost>> costs_;  // of each mesh class; null: no division has enough samples
+  std::vector<std::unique_ptr<ShardingCost>> costs_;  // of each mesh class; null: no division has
+                                                      // enough samples
   MeshCuts cuts_;
-  std::vector<std::vector<std::pair<int, int>>> to_;  // sub-meshes that end at a place: begin, class
+  std::vector<std::vector<std::pair<int, int>>> to_;  // sub-meshes that end at a place: begin,
+                                                      // class
   Relaxation mean_;
   Relaxation sum_;
   Link slowest_;  // of the cluster

@@ -25,24 +25,28 @@ MeshCuts::MeshCuts(const Cluster& cluster, const std::vector<std::unique_ptr<Sha
   }
 }
 
-double MeshCuts::seconds(const PlacedDivision& sender, const PlacedDivision& receiver, double bytes_per_sample) {
+double MeshCuts::seconds(const PlacedDivision& sender, const PlacedDivision& receiver,
+                         double bytes_per_sample) {
   // Meshes on nodes of one group cost the same wherever they are.
   const int last = receiver.begin + costs_[receiver.mesh_class]->mesh().num_devices() - 1;
   const bool alike = group_[sender.begin] == group_[last];
   const int place = alike ? node_place_[receiver.begin] : cluster_.num_devices() + receiver.begin;
-  const auto key = std::tuple(place, sender.mesh_class, sender.division, receiver.mesh_class, receiver.division);
+  const auto key =
+      std::tuple(place, sender.mesh_class, sender.division, receiver.mesh_class, receiver.division);
   auto found = known_.find(key);
   if (found == known_.end()) found = known_.emplace(key, pairs_between(sender, receiver)).first;
   return found->second.seconds(bytes_per_sample);
 }
 
-CutPairs MeshCuts::pairs_between(const PlacedDivision& sender, const PlacedDivision& receiver) const {
+CutPairs MeshCuts::pairs_between(const PlacedDivision& sender,
+                                 const PlacedDivision& receiver) const {
   const DivisionCost& from = costs_[sender.mesh_class]->division(sender.division);
   const DivisionCost& to = costs_[receiver.mesh_class]->division(receiver.division);
   const int m = from.division->tensor_parallel;
   const int n = to.division->tensor_parallel;
   CutPairs pairs;
-  std::tuple<double, int, int> last = {0.0, -1, -1};  // neighbouring pairs are often between the same nodes
+  std::tuple<double, int, int> last = {0.0, -1, -1};  // neighbouring pairs are often between the
+                                                      // same nodes
   const auto add = [&](int x, int y, std::int64_t overlap) {
     const auto samples = static_cast<double>(overlap);
     if (last == std::tuple(samples, node_[x], node_[y])) return;

@@ -18,15 +18,17 @@ struct PlacedDivision {
   auto operator<=>(const PlacedDivision&) const = default;
 };
 
-/// e_i of cuts between divisions of neighbouring sub-meshes, as COST.md defines it, for one micro-batch size.
+/// e_i of cuts between divisions of neighbouring sub-meshes (docs/cost.md), for one
+/// micro-batch size.
 class MeshCuts {
  public:
   /// `costs`: of each mesh class; outlives this.
   MeshCuts(const Cluster& cluster, const std::vector<std::unique_ptr<ShardingCost>>& costs);
 
-  /// Seconds of the cut, there and back; the receiver begins at the device behind the sender. Remembers links between
-  /// devices, so that asking again is cheap.
-  double seconds(const PlacedDivision& sender, const PlacedDivision& receiver, double bytes_per_sample);
+  /// Seconds of the cut, there and back; the receiver begins at the device behind the sender.
+  /// Remembers links between devices, so that asking again is cheap.
+  double seconds(const PlacedDivision& sender, const PlacedDivision& receiver,
+                 double bytes_per_sample);
   /// No cut at this place is shorter.
   double least_seconds(int place) const { return least_[place]; }
 

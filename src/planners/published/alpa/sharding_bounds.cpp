@@ -9,7 +9,8 @@ namespace pptrain {
 double weighed_run(const DivisionCost& division, const StageWeights& weights, int begin, int end) {
   const std::vector<double>& seconds = *division.passes[division.main_pass].sums;
   const std::vector<double>& reduction = *division.reductions[division.main_reduction].sums;
-  return weights.seconds * (seconds[end] - seconds[begin]) + weights.reduction * (reduction[end] - reduction[begin]);
+  return weights.seconds * (seconds[end] - seconds[begin]) +
+         weights.reduction * (reduction[end] - reduction[begin]);
 }
 
 double weighed_begin(const DivisionCost& division, const StageWeights& weights) {
@@ -44,7 +45,8 @@ bool ShardingBounds::may_fit(int begin, int end) const {
 
 void ShardingBounds::find(const StageWeights& weights, int begin, double* row) const {
   const int num_divisions = cost_.num_divisions();
-  std::vector<double> least(num_divisions, infinity);  // of layers [begin, end), the last one in this division
+  std::vector<double> least(num_divisions, infinity);  // of layers [begin, end), the last one in
+                                                       // this division
   for (int d = 0; d < num_divisions; ++d) least[d] = weighed_begin(cost_.division(d), weights);
   std::vector<double> next(num_divisions);
   for (int end = begin + 1; end <= num_layers_; ++end) {
@@ -57,7 +59,8 @@ void ShardingBounds::find(const StageWeights& weights, int begin, double* row) c
       for (int before = 0; before < num_divisions && end > begin + 1; ++before) {
         if (before == d) continue;
         const double change = weights.seconds * cost_.repartition_seconds(before, d, end - 1);
-        next[d] = std::min(next[d], least[before] + change + weighed_begin(cost_.division(d), weights));
+        next[d] =
+            std::min(next[d], least[before] + change + weighed_begin(cost_.division(d), weights));
       }
     }
     for (int d = 0; d < num_divisions; ++d) {

@@ -17,10 +17,10 @@ double weighed_run(const DivisionCost& division, const StageWeights& weights, in
 /// What a run takes once.
 double weighed_begin(const DivisionCost& division, const StageWeights& weights);
 
-/// For all stages on meshes of one class the least of weighted t_i and all-reduces over all sequences of
-/// divisions. Exact where every replica takes equally long and all links between replicas are alike, else
-/// a lower bound. Memory counts layer by layer: infinite where some device cannot hold the layers however
-/// each of them is divided.
+/// For all stages on meshes of one class the least of weighted t_i and all-reduces over all
+/// sequences of divisions. Exact where every replica takes equally long and all links between
+/// replicas are alike, else a lower bound. Memory counts layer by layer: infinite where some device
+/// cannot hold the layers however each of them is divided.
 class ShardingBounds {
  public:
   /// `in_flight`: micro-batches, at least.
@@ -35,7 +35,8 @@ class ShardingBounds {
   const ShardingCost& cost_;
   int num_layers_;
   std::vector<double> least_workspace_;          // of each device class
-  std::vector<std::vector<double>> least_need_;  // of each device class: bytes of the first l layers
+  std::vector<std::vector<double>> least_need_;  // of each device class: bytes of the first l
+                                                 // layers
 };
 
 }  // namespace pptrain

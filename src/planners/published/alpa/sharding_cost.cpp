@@ -9,7 +9,8 @@ namespace {
 int largest_index(const std::vector<DivisionCost::Term>& terms, int num_layers) {
   int largest = 0;
   for (std::size_t i = 1; i < terms.size(); ++i) {
-    if (terms[i].of(0, num_layers) > terms[largest].of(0, num_layers)) largest = static_cast<int>(i);
+    if (terms[i].of(0, num_layers) > terms[largest].of(0, num_layers))
+      largest = static_cast<int>(i);
   }
   return largest;
 }
@@ -25,7 +26,8 @@ Stage stage_of(const MeshDivision& division, const std::vector<Interval>& sample
 
 }  // namespace
 
-ShardingCost::ShardingCost(const SearchSpace& space, LayerSums& sums, const MeshClass& mesh, std::int64_t micro_batch)
+ShardingCost::ShardingCost(const SearchSpace& space, LayerSums& sums, const MeshClass& mesh,
+                           std::int64_t micro_batch)
     : instance_(space.instance),
       sums_(sums),
       mesh_(mesh),
@@ -37,15 +39,15 @@ ShardingCost::ShardingCost(const SearchSpace& space, LayerSums& sums, const Mesh
   for (const DivisionCost& before : divisions_) {
     missing_.emplace_back();
     for (const DivisionCost& after : divisions_) {
-      missing_.back().push_back(
-          missing_samples(stage_of(*before.division, before.samples), stage_of(*after.division, after.samples)));
+      missing_.back().push_back(missing_samples(stage_of(*before.division, before.samples),
+                                                stage_of(*after.division, after.samples)));
     }
   }
   find_device_classes(space);
 }
 
-void ShardingCost::add_division(const SearchSpace& space, LayerSums& sums, const MeshDivision& division,
-                                std::int64_t micro_batch) {
+void ShardingCost::add_division(const SearchSpace& space, LayerSums& sums,
+                                const MeshDivision& division, std::int64_t micro_batch) {
   DivisionCost& cost = divisions_.emplace_back();
   cost.division = &division;
   cost.samples = even_division(micro_batch, division.replicas);
@@ -103,19 +105,22 @@ void ShardingCost::find_device_classes(const SearchSpace& space) {
   for (int i = 0; i < mesh_.num_devices(); ++i) {
     std::vector<double> samples;
     for (const DivisionCost& cost : divisions_) {
-      samples.push_back(static_cast<double>(cost.samples[i / cost.division->tensor_parallel].size()));
+      samples.push_back(
+          static_cast<double>(cost.samples[i / cost.division->tensor_parallel].size()));
     }
     const int kind = mesh_.device_kinds[i];
     if (!seen.emplace(kind, samples).second) continue;
     device_classes_.push_back(
-        {space.instance.cluster.device_kinds[kind].memory - profile.workspace_bytes, std::move(samples)});
+        {space.instance.cluster.device_kinds[kind].memory - profile.workspace_bytes,
+         std::move(samples)});
   }
 }
 
 bool ShardingCost::may_lack_memory(int begin, int end, double in_flight) const {
   constexpr double rounding = 1.0 + 1e-12;  // sums may be taken in another order
   for (const DeviceClass& device : device_classes_) {
-    double most = *std::max_element(device.samples.begin(), device.samples.end()) * workspace_per_sample();
+    double most =
+        *std::max_element(device.samples.begin(), device.samples.end()) * workspace_per_sample();
     for (int layer = begin; layer < end; ++layer) {
       double largest = 0.0;
       for (int d = 0; d < num_divisions(); ++d) {

@@ -20,14 +20,15 @@ struct DivisionCost {
   };
 
   const MeshDivision* division = nullptr;
-  std::vector<Interval> samples;     ///< of each replica, even
-  std::vector<Term> passes;          ///< one micro-batch; the largest counts
-  std::vector<Term> reductions;      ///< gradient all-reduce; the largest counts
-  int main_pass = 0;                 ///< the largest for the whole model: a lower bound that adds up
-  int main_reduction = 0;            ///< likewise
+  std::vector<Interval> samples;  ///< of each replica, even
+  std::vector<Term> passes;       ///< one micro-batch; the largest counts
+  std::vector<Term> reductions;   ///< gradient all-reduce; the largest counts
+  int main_pass = 0;              ///< the largest for the whole model: a lower bound that adds up
+  int main_reduction = 0;         ///< likewise
   double bytes_per_parameter = 0.0;  ///< weights, gradients and optimizer state on a device
 
-  /// F + B + W of one micro-batch on the slowest replica, in seconds, with what ZeRO stage 3 gathers.
+  /// F + B + W of one micro-batch on the slowest replica, in seconds, with what ZeRO stage 3
+  /// gathers.
   double pass_seconds(int begin, int end) const { return largest(passes, begin, end); }
   /// Seconds of the gradient all-reduce over the slowest link between replicas.
   double reduction_seconds(int begin, int end) const { return largest(reductions, begin, end); }
@@ -49,7 +50,8 @@ struct DeviceClass {
 /// The divisions of a mesh class with one micro-batch size: those that give each replica a sample.
 class ShardingCost {
  public:
-  ShardingCost(const SearchSpace& space, LayerSums& sums, const MeshClass& mesh, std::int64_t micro_batch);
+  ShardingCost(const SearchSpace& space, LayerSums& sums, const MeshClass& mesh,
+               std::int64_t micro_batch);
   ShardingCost(const ShardingCost&) = delete;
   ShardingCost& operator=(const ShardingCost&) = delete;
 
@@ -75,9 +77,11 @@ class ShardingCost {
   bool may_lack_memory(int begin, int end, double in_flight) const;
 
  private:
-  void add_division(const SearchSpace& space, LayerSums& sums, const MeshDivision& division, std::int64_t micro_batch);
+  void add_division(const SearchSpace& space, LayerSums& sums, const MeshDivision& division,
+                    std::int64_t micro_batch);
   void add_passes(DivisionCost& cost, LayerSums& sums);
-  std::vector<DivisionCost::Term> reduction_terms(const MeshDivision& division, double bytes_per_parameter);
+  std::vector<DivisionCost::Term> reduction_terms(const MeshDivision& division,
+                                                  double bytes_per_parameter);
   void find_device_classes(const SearchSpace& space);
 
   const Instance& instance_;

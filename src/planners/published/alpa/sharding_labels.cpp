@@ -37,9 +37,10 @@ void ShardingLabels::search(const ShardingGoal& goal, const Visit& visit) {
   openings_.clear();
   for (int d = 0; d < cost_.num_divisions(); ++d) {
     const DivisionCost& division = cost_.division(d);
-    open_[d].stride =
-        static_cast<int>(division.passes.size() + division.reductions.size()) + (with_memory_ ? 2 * num_classes_ : 0);
-    open({d, d, -1, std::vector<double>(with_memory_ ? 2 * num_classes_ : 0, 0.0)}, 0.0, 0.0, goal.end);
+    open_[d].stride = static_cast<int>(division.passes.size() + division.reductions.size()) +
+                      (with_memory_ ? 2 * num_classes_ : 0);
+    open({d, d, -1, std::vector<double>(with_memory_ ? 2 * num_classes_ : 0, 0.0)}, 0.0, 0.0,
+         goal.end);
   }
   for (const Opening& opening : openings_) insert(opening, goal.end);
   for (int layer = goal.end - 1; layer >= first_; --layer) {
@@ -52,8 +53,8 @@ void ShardingLabels::search(const ShardingGoal& goal, const Visit& visit) {
           continue;
         }
         if (goal.rest[layer] == infinity) continue;
-        visit(layer, {pass_seconds(d, label, layer), reduction_seconds(d, label, layer), d, open_[d].tails[i],
-                      open_[d].runs[i]});
+        visit(layer, {pass_seconds(d, label, layer), reduction_seconds(d, label, layer), d,
+                      open_[d].tails[i], open_[d].runs[i]});
       }
     }
     if (layer > first_) change_divisions(layer);
@@ -68,8 +69,8 @@ void ShardingLabels::find_least_rest() {
   least_onward_.assign(goal_->end + 1, never);
   for (int layer = first_; layer <= goal_->end; ++layer) {
     for (int d = 0; d < num_divisions && layer > first_; ++d) {
-      least_onward_[layer][d] =
-          least_rest_[layer - 1][d] + weighed_run(cost_.division(d), goal_->weights, layer - 1, layer);
+      least_onward_[layer][d] = least_rest_[layer - 1][d] +
+                                weighed_run(cost_.division(d), goal_->weights, layer - 1, layer);
     }
     for (int d = 0; d < num_divisions; ++d) {
       double least = least_onward_[layer][d];
@@ -79,7 +80,8 @@ void ShardingLabels::find_least_rest() {
           if (before == d || least_onward_[layer][before] == infinity) continue;
           least =
               std::min(least, goal_->weights.seconds * cost_.repartition_seconds(before, d, layer) +
-                                  weighed_begin(cost_.division(before), goal_->weights) + least_onward_[layer][before]);
+                                  weighed_begin(cost_.division(before), goal_->weights) +
+                                  least_onward_[layer][before]);
         }
       }
       least_rest_[layer][d] = least;
@@ -91,14 +93,16 @@ void ShardingLabels::find_least_rest() {
 void ShardingLabels::open(Opening opening, double seconds, double reduction, int layer) {
   const DivisionCost& division = cost_.division(opening.division);
   std::vector<double> values;
-  for (const DivisionCost::Term& term : division.passes) values.push_back(seconds + term.fixed + (*term.sums)[layer]);
+  for (const DivisionCost::Term& term : division.passes)
+    values.push_back(seconds + term.fixed + (*term.sums)[layer]);
   for (const DivisionCost::Term& term : division.reductions) {
     values.push_back(reduction + term.fixed + (*term.sums)[layer]);
   }
   values.insert(values.end(), opening.values.begin(), opening.values.end());
   opening.values = std::move(values);
   const double least = bound(opening.division, opening.values.data(), opening.tail, layer);
-  if (least + least_onward_[layer][opening.division] < goal_->limit) openings_.push_back(std::move(opening));
+  if (least + least_onward_[layer][opening.division] < goal_->limit)
+    openings_.push_back(std::move(opening));
 }
 
 void ShardingLabels::insert(const Opening& opening, int layer) {
@@ -114,9 +118,10 @@ void ShardingLabels::insert(const Opening& opening, int layer) {
   open.push(opening.values, opening.tail, static_cast<int>(pool_.size()) - 1);
 }
 
-/// Whether `a` is at least as good as `b` however the stage goes on: an iteration grows by no more than the
-/// seconds of the all-reduces, and shrinks by no less than those of t_i and of the cut.
-bool ShardingLabels::dominates(int division, const double* a, int tail_a, const double* b, int tail_b) const {
+/// Whether `a` is at least as good as `b` however the stage goes on: an iteration grows by no more
+/// than the seconds of the all-reduces, and shrinks by no less than those of t_i and of the cut.
+bool ShardingLabels::dominates(int division, const double* a, int tail_a, const double* b,
+                               int tail_b) const {
   const auto num_passes = static_cast<int>(cost_.division(division).passes.size());
   const auto num_terms = num_passes + static_cast<int>(cost_.division(division).reductions.size());
   double later = -infinity;
@@ -168,7 +173,8 @@ void ShardingLabels::change_divisions(int layer) {
 double ShardingLabels::pass_seconds(int division, const double* label, int layer) const {
   const std::vector<DivisionCost::Term>& passes = cost_.division(division).passes;
   double most = 0.0;
-  for (std::size_t i = 0; i < passes.size(); ++i) most = std::max(most, label[i] - (*passes[i].sums)[layer]);
+  for (std::size_t i = 0; i < passes.size(); ++i)
+    most = std::max(most, label[i] - (*passes[i].sums)[layer]);
   return most;
 }
 
@@ -186,9 +192,10 @@ double ShardingLabels::reduction_seconds(int division, const double* label, int 
 double ShardingLabels::bound(int division, const double* label, int tail, int layer) const {
   const DivisionCost& cost = cost_.division(division);
   const double seconds = label[cost.main_pass] - (*cost.passes[cost.main_pass].sums)[layer];
-  const double reduction =
-      label[cost.passes.size() + cost.main_reduction] - (*cost.reductions[cost.main_reduction].sums)[layer];
-  return goal_->weights.seconds * seconds + goal_->weights.reduction * reduction + goal_->least_cut[tail];
+  const double reduction = label[cost.passes.size() + cost.main_reduction] -
+                           (*cost.reductions[cost.main_reduction].sums)[layer];
+  return goal_->weights.seconds * seconds + goal_->weights.reduction * reduction +
+         goal_->least_cut[tail];
 }
 
 }  // namespace pptrain

@@ -25,20 +25,23 @@ struct ShardingOption {
 
 /// What the options of stages that end at one layer are for.
 struct ShardingGoal {
-  int end = 0;                    ///< layer behind the stages
-  double in_flight = 1.0;         ///< micro-batches
-  StageWeights weights;           ///< of a lower bound on the iteration
-  std::vector<double> rest;       ///< of that bound for a stage that begins at layer l; infinite where none may
-  double limit = 0.0;             ///< options whose bound is not below are of no use
-  double slack = 0.0;             ///< options that are better than others by less than so many seconds may be left out
+  int end = 0;               ///< layer behind the stages
+  double in_flight = 1.0;    ///< micro-batches
+  StageWeights weights;      ///< of a lower bound on the iteration
+  std::vector<double> rest;  ///< of that bound for a stage that begins at layer l; infinite where
+                             ///< none may
+  double limit = 0.0;        ///< options whose bound is not below are of no use
+  double slack = 0.0;  ///< options that are better than others by less than so many seconds may be
+                       ///< left out
   std::vector<double> least_cut;  ///< of each tail: seconds of the cut behind it, at least
-  std::vector<std::vector<double>> cut_excess;  ///< [a][b]: by how many seconds a's cut may be longer than b's
+  std::vector<std::vector<double>> cut_excess;  ///< [a][b]: by how many seconds a's cut may be
+                                                ///< longer than b's
 };
 
-/// Alpa's intra-operator choice for all stages that end at one layer: every sequence of divisions of layers
-/// [l, end), for every l, that fits in memory and that no other one makes needless. A chain of layers
-/// needs no integer programme: Pareto labels over (t_i, all-reduces, memory), from the last layer to the
-/// first, hold the exact choice whatever the stage is worth to the pipeline.
+/// Alpa's intra-operator choice for all stages that end at one layer: every sequence of divisions
+/// of layers [l, end), for every l, that fits in memory and that no other one makes needless. A
+/// chain of layers needs no integer programme: Pareto labels over (t_i, all-reduces, memory), from
+/// the last layer to the first, hold the exact choice whatever the stage is worth to the pipeline.
 class ShardingLabels {
  public:
   using Visit = std::function<void(int begin, const ShardingOption& option)>;
@@ -46,14 +49,15 @@ class ShardingLabels {
   /// `pool`: where the runs of the options are kept.
   ShardingLabels(const ShardingCost& cost, std::vector<ShardingRun>& pool);
 
-  /// Calls `visit` for every option of the goal, by falling `begin`, and adds their runs to the pool. No option begins
-  /// with a layer whose `rest` is infinite.
+  /// Calls `visit` for every option of the goal, by falling `begin`, and adds their runs to the
+  /// pool. No option begins with a layer whose `rest` is infinite.
   void search(const ShardingGoal& goal, const Visit& visit);
 
  private:
-  /// Labels whose first layers are an open run of one division. Their values: for each pass and each
-  /// reduction of the division the seconds of the closed runs plus the term's sum at the run's end, so
-  /// that they stay as they are while the run grows; for each device class the bytes, and its most samples.
+  /// Labels whose first layers are an open run of one division. Their values: for each pass and
+  /// each reduction of the division the seconds of the closed runs plus the term's sum at the run's
+  /// end, so that they stay as they are while the run grows; for each device class the bytes, and
+  /// its most samples.
   struct OpenRuns {
     int stride = 0;
     std::vector<double> values;
@@ -62,7 +66,9 @@ class ShardingLabels {
     int size() const { return static_cast<int>(tails.size()); }
     /// The `stride` values of label i; valid until one is added or erased.
     double* at(int i) { return values.data() + static_cast<std::ptrdiff_t>(i) * stride; }
-    const double* at(int i) const { return values.data() + static_cast<std::ptrdiff_t>(i) * stride; }
+    const double* at(int i) const {
+      return values.data() + static_cast<std::ptrdiff_t>(i) * stride;
+    }
     /// Adds a label; `label` has `stride` values.
     void push(const std::vector<double>& label, int tail, int run);
     /// Takes out label i; the last label gets its number.

@@ -16,8 +16,8 @@ std::vector<DeviceId> devices_between(int begin, int end, int step = 1) {
 
 template <class T, class Equal>
 int index_of(std::vector<T>& distinct, const T& value, const Equal& equal) {
-  const auto known =
-      std::find_if(distinct.begin(), distinct.end(), [&](const T& other) { return equal(other, value); });
+  const auto known = std::find_if(distinct.begin(), distinct.end(),
+                                  [&](const T& other) { return equal(other, value); });
   if (known == distinct.end()) {
     distinct.push_back(value);
     return static_cast<int>(distinct.size()) - 1;
@@ -25,8 +25,8 @@ int index_of(std::vector<T>& distinct, const T& value, const Equal& equal) {
   return static_cast<int>(known - distinct.begin());
 }
 
-/// First devices of the units that sub-meshes consist of, and the end: nodes, or, of a large cluster, as
-/// many equal neighbours together as leave about `most_units` units.
+/// First devices of the units that sub-meshes consist of, and the end: nodes, or, of a large
+/// cluster, as many equal neighbours together as leave about `most_units` units.
 std::vector<int> unit_begins(const Cluster& cluster) {
   const int nodes_per_unit = (cluster.num_nodes() + most_units - 1) / most_units;
   std::vector<int> begins = {0};
@@ -42,12 +42,14 @@ std::vector<int> unit_begins(const Cluster& cluster) {
 
 }  // namespace
 
-SubMeshes::SubMeshes(const SearchSpace& space) : space_(space), degrees_(space.instance.profile.degrees()) {
+SubMeshes::SubMeshes(const SearchSpace& space)
+    : space_(space), degrees_(space.instance.profile.degrees()) {
   const Cluster& cluster = space.instance.cluster;
   for (const DeviceKind& kind : cluster.device_kinds) {
     double seconds = 0.0;
     for (int l = 0; l < space.instance.profile.num_layers(); ++l) {
-      if (const auto layer = space.instance.profile.seconds(l, kind.name, 1, 1.0)) seconds += layer->total();
+      if (const auto layer = space.instance.profile.seconds(l, kind.name, 1, 1.0))
+        seconds += layer->total();
     }
     speeds_.push_back(seconds > 0.0 ? 1.0 / seconds : 1.0);
   }
@@ -66,7 +68,8 @@ SubMeshes::SubMeshes(const SearchSpace& space) : space_(space), degrees_(space.i
     }
   }
   double total = 0.0;
-  for (int d = 0; d < cluster.num_devices(); ++d) total += speeds_[cluster.kind_index_of(DeviceId(d))];
+  for (int d = 0; d < cluster.num_devices(); ++d)
+    total += speeds_[cluster.kind_index_of(DeviceId(d))];
   for (MeshClass& mesh : classes_) {
     for (const int kind : mesh.device_kinds) mesh.share += speeds_[kind] / total;
   }
@@ -107,7 +110,8 @@ MeshClass SubMeshes::make_class(int begin, int end) const {
     const int replicas = (end - begin) / degree;
     const auto& fixed = space_.restrictions;
     if (replicas * degree != end - begin || replicas > instance.global_batch_size) continue;
-    if ((fixed.data && *fixed.data != replicas) || (fixed.tensor && *fixed.tensor != degree)) continue;
+    if ((fixed.data && *fixed.data != replicas) || (fixed.tensor && *fixed.tensor != degree))
+      continue;
     const bool has_rows = std::all_of(kinds.begin(), kinds.end(), [&](int kind) {
       return instance.profile.has_degree(instance.cluster.device_kinds[kind].name, degree);
     });
@@ -142,8 +146,11 @@ MeshDivision SubMeshes::divide(int begin, int end, int tensor_parallel) const {
     if (in_one_node) known.emplace(group, division.row_kind.back());
   }
   for (int shard = 0; shard < (columns_are_alike ? 1 : tensor_parallel); ++shard) {
-    index_of(division.replica_links, cluster.slowest_link(devices_between(begin + shard, end, tensor_parallel)),
-             [](const Link& a, const Link& b) { return a.bandwidth == b.bandwidth && a.latency == b.latency; });
+    index_of(division.replica_links,
+             cluster.slowest_link(devices_between(begin + shard, end, tensor_parallel)),
+             [](const Link& a, const Link& b) {
+               return a.bandwidth == b.bandwidth && a.latency == b.latency;
+             });
   }
   return division;
 }

@@ -15,17 +15,21 @@ struct MeshDivision {
   int tensor_parallel = 1;
   std::vector<ReplicaGroup> row_kinds;  ///< distinct ones; `samples` is not set
   std::vector<int> row_kind;            ///< of each row
-  std::vector<Link> replica_links;      ///< slowest link between the replicas of each shard, distinct ones
+  std::vector<Link> replica_links;  ///< slowest link between the replicas of each shard, distinct
+                                    ///< ones
 };
 
 /// What the cost of a stage on a sub-mesh depends on; sub-meshes in many places are alike.
 struct MeshClass {
   std::vector<int> device_kinds;        ///< of each device
-  std::vector<MeshDivision> divisions;  ///< all factorisations with rows in the profile, degrees ascending
+  std::vector<MeshDivision> divisions;  ///< all factorisations with rows in the profile, degrees
+                                        ///< ascending
   Link slowest;                         ///< between any two devices
   double share = 0.0;                   ///< of the speed of the whole cluster
 
-  int num_devices() const { return static_cast<int>(device_kinds.size()); }  ///< devices of one sub-mesh
+  int num_devices() const {
+    return static_cast<int>(device_kinds.size());
+  }  ///< devices of one sub-mesh
 };
 
 /// Devices [place, end) of the cluster as one stage.
@@ -34,9 +38,10 @@ struct SubMesh {
   int mesh_class = 0;
 };
 
-/// Alpa's sub-meshes along the devices of the cluster in order: 2^k devices of one node, or any number of
-/// whole nodes; on a cluster of more than 32 nodes only whole units of neighbouring nodes, about 32 of them. With
-/// restricted degrees only those divisions, and sub-meshes that have one.
+/// Alpa's sub-meshes along the devices of the cluster in order: 2^k devices of one node, or any
+/// number of whole nodes; on a cluster of more than 32 nodes only whole units of neighbouring
+/// nodes, about 32 of them. With restricted degrees only those divisions, and sub-meshes that have
+/// one.
 class SubMeshes {
  public:
   explicit SubMeshes(const SearchSpace& space);
@@ -45,12 +50,15 @@ class SubMeshes {
   int num_devices() const { return static_cast<int>(from_.size()) - 1; }
   /// The sub-meshes that begin at a place, by size.
   const std::vector<SubMesh>& from(int place) const { return from_[place]; }
-  const std::vector<MeshClass>& classes() const { return classes_; }  ///< indexed by `SubMesh::mesh_class`
+  const std::vector<MeshClass>& classes() const {
+    return classes_;
+  }  ///< indexed by `SubMesh::mesh_class`
   /// Whether the place is between two nodes.
   bool between_nodes(int place) const { return between_nodes_[place]; }
 
  private:
-  using ClassKey = std::vector<std::pair<int, int>>;  // node groups and how many devices; negative: a part of a node
+  using ClassKey = std::vector<std::pair<int, int>>;  // node groups and how many devices; negative:
+                                                      // a part of a node
 
   void add_parts(int node_begin, int node_end);
   void add(int begin, int end, const ClassKey& key);

@@ -8,16 +8,17 @@
 namespace pptrain {
 namespace {
 
-/// AMP's Algorithm 2. A step keeps dp or tmp, draws the other one, a micro-batch size, a domino tiling and
-/// an order of its dominoes as stages, and divides the layers exactly. A state that takes d (as a part of
-/// the present time) longer is accepted with probability exp(-d / t); the temperature t falls
-/// geometrically from 0.3 to 0.003.
+/// AMP's Algorithm 2. A step keeps dp or tmp, draws the other one, a micro-batch size, a domino
+/// tiling and an order of its dominoes as stages, and divides the layers exactly. A state that
+/// takes d (as a part of the present time) longer is accepted with probability exp(-d / t); the
+/// temperature t falls geometrically from 0.3 to 0.003.
 class Annealing {
  public:
   explicit Annealing(const SearchSpace& space)
       : space_(space), problems_(space), mesh_(space.instance.cluster), draws_("amp-sa") {
     for (const Grid& grid : grids_of(space.instance.cluster.num_devices(), space.restrictions)) {
-      if (why_not_in_space(grid, space.instance, space.restrictions).empty()) grids_.push_back(grid);
+      if (why_not_in_space(grid, space.instance, space.restrictions).empty())
+        grids_.push_back(grid);
     }
   }
 
@@ -36,7 +37,8 @@ class Annealing {
         result_.complete = false;
         break;
       }
-      take_step(first_temperature_ * std::pow(last_temperature_ / first_temperature_, 1.0 * step / steps));
+      take_step(first_temperature_ *
+                std::pow(last_temperature_ / first_temperature_, 1.0 * step / steps));
     }
     std::stable_sort(result_.found.begin(), result_.found.end(), comes_first);
     if (best_ < infinity) result_.why_not.clear();
@@ -60,7 +62,9 @@ class Annealing {
     const bool keeps_data = draws_.uniform() < 0.5;
     std::vector<Grid> neighbours;
     std::copy_if(grids_.begin(), grids_.end(), std::back_inserter(neighbours),
-                 [&](const Grid& grid) { return keeps_data ? grid.data == grid_.data : grid.tensor == grid_.tensor; });
+                 [&](const Grid& grid) {
+                   return keeps_data ? grid.data == grid_.data : grid.tensor == grid_.tensor;
+                 });
     return neighbours[draws_.below(neighbours.size())];
   }
 
@@ -69,15 +73,17 @@ class Annealing {
     const std::vector<std::int64_t> sizes = problems_.samples_of(grid);
     const std::int64_t samples = sizes[draws_.below(sizes.size())];
     const double most = seconds_ * (1.0 - temperature * std::log(1.0 - draws_.uniform()));
-    const std::optional<std::vector<Domino>> tiling = sample_tiling(mesh_, grid.data, grid.tensor, draws_);
+    const std::optional<std::vector<Domino>> tiling =
+        sample_tiling(mesh_, grid.data, grid.tensor, draws_);
     if (!tiling) return;
     std::vector<Mesh> meshes;
     for (const Domino& domino : *tiling) meshes.push_back(devices_of(mesh_, domino, grid.tensor));
     order(meshes);
-    const GridLayout layout =
-        place(space_.instance.cluster, grid, meshes, space_.restrictions.zero_group.value_or(ZeroGroup::replicas));
+    const GridLayout layout = place(space_.instance.cluster, grid, meshes,
+                                    space_.restrictions.zero_group.value_or(ZeroGroup::replicas));
     ++result_.num_examined;
-    std::optional<Division> division = best_division(problems_.problem(layout, samples), most, space_.stop);
+    std::optional<Division> division =
+        best_division(problems_.problem(layout, samples), most, space_.stop);
     if (!division) return;
     grid_ = grid;
     seconds_ = division->seconds;
@@ -98,9 +104,11 @@ class Annealing {
       const auto nearer = [&, from = meshes[i - 1].front().front()](const Mesh& a, const Mesh& b) {
         const Link to_a = space_.instance.cluster.path(from, a.front().front());
         const Link to_b = space_.instance.cluster.path(from, b.front().front());
-        return to_a.bandwidth != to_b.bandwidth ? to_a.bandwidth > to_b.bandwidth : to_a.latency < to_b.latency;
+        return to_a.bandwidth != to_b.bandwidth ? to_a.bandwidth > to_b.bandwidth
+                                                : to_a.latency < to_b.latency;
       };
-      std::iter_swap(meshes.begin() + i, std::min_element(meshes.begin() + i, meshes.end(), nearer));
+      std::iter_swap(meshes.begin() + i,
+                     std::min_element(meshes.begin() + i, meshes.end(), nearer));
     }
   }
 
@@ -117,6 +125,8 @@ class Annealing {
 
 }  // namespace
 
-UniformCandidates annealed_candidates(const SearchSpace& space) { return Annealing(space).search(); }
+UniformCandidates annealed_candidates(const SearchSpace& space) {
+  return Annealing(space).search();
+}
 
 }  // namespace pptrain

@@ -14,7 +14,8 @@ namespace {
 
 class ChunkedSearch {
  public:
-  ChunkedSearch(const SearchSpace& space, const ScheduleChoice& schedule, const std::string& planner)
+  ChunkedSearch(const SearchSpace& space, const ScheduleChoice& schedule,
+                const std::string& planner)
       : space_(space), schedule_(schedule), planner_(planner) {}
 
   Outcome search() {
@@ -23,9 +24,10 @@ class ChunkedSearch {
       if (result_.why_not.empty()) result_.why_not = to_string(grid) + ": " + best.why_not;
       result_.grids.push_back(std::move(best));
     }
-    std::stable_sort(result_.grids.begin(), result_.grids.end(), [](const GridCandidate& a, const GridCandidate& b) {
-      return seconds_of(a) < seconds_of(b) * (1.0 - tie_tolerance);
-    });
+    std::stable_sort(result_.grids.begin(), result_.grids.end(),
+                     [](const GridCandidate& a, const GridCandidate& b) {
+                       return seconds_of(a) < seconds_of(b) * (1.0 - tie_tolerance);
+                     });
     if (!result_.grids.empty()) result_.plan = result_.grids.front().plan;
     if (result_.plan) result_.why_not.clear();
     return std::move(result_);
@@ -36,7 +38,8 @@ class ChunkedSearch {
     return grid.plan ? grid.plan->predicted->iteration_seconds : std::numeric_limits<double>::max();
   }
 
-  /// A larger micro-batch needs no less memory, so the rest need not be asked once one does not fit.
+  /// A larger micro-batch needs no less memory, so the rest need not be asked once one does not
+  /// fit.
   GridCandidate best_of(const Grid& grid) {
     GridCandidate best = {grid.pipeline, grid.data, grid.tensor, std::nullopt, ""};
     best.why_not = why_not_in_space(grid, space_.instance, space_.restrictions);
@@ -51,7 +54,8 @@ class ChunkedSearch {
         break;
       }
       plan = finished_plan(space_, std::move(plan), planner_);
-      const bool better = plan.predicted->iteration_seconds < seconds_of(best) * (1.0 - tie_tolerance);
+      const bool better =
+          plan.predicted->iteration_seconds < seconds_of(best) * (1.0 - tie_tolerance);
       if (better && !is_refused(space_, plan)) best.plan = std::move(plan);
       found_ = found_ || best.plan.has_value();
     }
@@ -68,17 +72,20 @@ class ChunkedSearch {
   Plan plan_of(const Grid& grid, std::int64_t samples) const {
     std::vector<double> seconds;
     for (int layer = 0; layer < space_.instance.profile.num_layers(); ++layer) {
-      seconds.push_back(
-          device_seconds(space_.instance, first_kind(), layer, grid.tensor, static_cast<double>(samples)).total());
+      seconds.push_back(device_seconds(space_.instance, first_kind(), layer, grid.tensor,
+                                       static_cast<double>(samples))
+                            .total());
     }
     const std::int64_t global_batch = space_.instance.global_batch_size;
     Plan plan =
-        uniform_plan(balanced_division(seconds, grid.pipeline * schedule_.virtual_stages), grid.data, grid.tensor,
-                     global_batch, micro_batch_of(grid, samples, global_batch, space_.restrictions), schedule_);
+        uniform_plan(balanced_division(seconds, grid.pipeline * schedule_.virtual_stages),
+                     grid.data, grid.tensor, global_batch,
+                     micro_batch_of(grid, samples, global_batch, space_.restrictions), schedule_);
     const StageModes modes = modes_of(space_.restrictions);
     for (Stage& stage : plan.stages) {
       stage.recompute = modes.recompute;
-      divide_state(stage, modes.zero_stage, space_.restrictions.zero_group.value_or(ZeroGroup::replicas),
+      divide_state(stage, modes.zero_stage,
+                   space_.restrictions.zero_group.value_or(ZeroGroup::replicas),
                    space_.instance.cluster);
     }
     return plan;
@@ -95,7 +102,8 @@ class ChunkedSearch {
 
 }  // namespace
 
-Outcome search_chunked_grids(const SearchSpace& space, const ScheduleChoice& schedule, const std::string& planner) {
+Outcome search_chunked_grids(const SearchSpace& space, const ScheduleChoice& schedule,
+                             const std::string& planner) {
   return ChunkedSearch(space, schedule, planner).search();
 }
 

@@ -20,13 +20,15 @@ double binomial(int n, int k) {
 /// Sequences of the cluster's devices in which those of one node are equal.
 double device_sequences(const Cluster& cluster) {
   double logarithm = std::lgamma(cluster.num_devices() + 1);
-  for (const NodeGroup& group : cluster.groups) logarithm -= group.count * std::lgamma(group.num_devices + 1);
+  for (const NodeGroup& group : cluster.groups)
+    logarithm -= group.count * std::lgamma(group.num_devices + 1);
   return std::round(std::exp(logarithm));
 }
 
 /// meshes[s][d]: ways to cut a sequence of d devices into s stages and each into replicas x degree.
 std::vector<std::vector<double>> mesh_sequences(int num_devices, int most_stages) {
-  std::vector<std::vector<double>> meshes(most_stages + 1, std::vector<double>(num_devices + 1, 0.0));
+  std::vector<std::vector<double>> meshes(most_stages + 1,
+                                          std::vector<double>(num_devices + 1, 0.0));
   meshes[0][0] = 1.0;
   for (int s = 1; s <= most_stages; ++s) {
     for (int d = 1; d <= num_devices; ++d) {
@@ -49,7 +51,8 @@ double count_exhaustive_plans(const SearchSpace& space) {
   double plans = 0.0;
   for (int s = 1; s <= most_stages; ++s) plans += binomial(layers - 1, s - 1) * meshes[s][devices];
   return plans * device_sequences(space.instance.cluster) *
-         static_cast<double>(micro_batch_sizes(space.instance.global_batch_size, space.restrictions).size());
+         static_cast<double>(
+             micro_batch_sizes(space.instance.global_batch_size, space.restrictions).size());
 }
 
 Outcome search_exhaustively(const SearchSpace& space, double limit) {
@@ -58,7 +61,8 @@ Outcome search_exhaustively(const SearchSpace& space, double limit) {
   AllAssignments states(space);
   StageSearch search(space, sums, states, Merging::exact, Shares::even);
   std::optional<Plan> best;
-  for (const std::int64_t micro_batch : micro_batch_sizes(space.instance.global_batch_size, space.restrictions)) {
+  for (const std::int64_t micro_batch :
+       micro_batch_sizes(space.instance.global_batch_size, space.restrictions)) {
     if (const auto chain = search.search(micro_batch, limit)) {
       Plan plan = search.plan_of(*chain);
       if (!is_refused(space, plan)) {
@@ -76,15 +80,17 @@ Outcome search_exhaustively(const SearchSpace& space, double limit) {
 Outcome ExhaustivePlanner::search(const SearchSpace& space) const {
   const double plans = count_exhaustive_plans(space);
   if (plans > most_exhaustive_plans) {
-    throw_bad_input({"planner exhaustive", fmt::format("{:.3g} plans are too many to look at each", plans),
+    throw_bad_input({"planner exhaustive",
+                     fmt::format("{:.3g} plans are too many to look at each", plans),
                      fmt::format("at most {:.3g} are", most_exhaustive_plans),
                      "use planner auto, or a smaller cluster or model"});
   }
   // Grids are part of the space; the best of them leaves less to look at, and wins ties.
   Outcome outcome = AmpPlanner().search(space);
   outcome.grids.clear();
-  const double limit = outcome.plan ? outcome.plan->predicted->estimates.at("amp") * (1.0 - tie_tolerance)
-                                    : std::numeric_limits<double>::infinity();
+  const double limit = outcome.plan
+                           ? outcome.plan->predicted->estimates.at("amp") * (1.0 - tie_tolerance)
+                           : std::numeric_limits<double>::infinity();
   Outcome all = search_exhaustively(space, limit);
   all.num_examined += outcome.num_examined;
   all.complete = all.complete && outcome.complete;

@@ -6,9 +6,10 @@
 
 namespace pptrain {
 
-/// All contiguous divisions x replicas x degrees x device assignments up to equal devices x micro-batch
-/// sizes, even whole samples, every device used once: the minimum of AMP Eq. 4 over all of them.
-/// Larger instances than `most_exhaustive_plans` are refused (`Error`, exit code 2) with their count.
+/// All contiguous divisions x replicas x degrees x device assignments up to equal devices x
+/// micro-batch sizes, even whole samples, every device used once: the minimum of AMP Eq. 4 over all
+/// of them. Larger instances than `most_exhaustive_plans` are refused (`Error`, exit code 2) with
+/// their count.
 class ExhaustivePlanner : public Planner {
  public:
   std::string name() const override { return "exhaustive"; }
@@ -20,8 +21,8 @@ class ExhaustivePlanner : public Planner {
 double count_exhaustive_plans(const SearchSpace& space);
 constexpr double most_exhaustive_plans = 1e11;
 
-/// The same search for a plan faster than `limit` seconds; no plan where there is none. The instance
-/// must be small enough.
+/// The same search for a plan faster than `limit` seconds; no plan where there is none. The
+/// instance must be small enough.
 Outcome search_exhaustively(const SearchSpace& space, double limit);
 
 }  // namespace pptrain

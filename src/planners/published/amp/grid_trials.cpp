@@ -18,7 +18,8 @@ GridTrials::GridTrials(const SearchSpace& space, GridsUnder grids)
   }
 }
 
-bool GridTrials::try_division(const Grid& grid, std::int64_t samples, const std::vector<Interval>& layers) {
+bool GridTrials::try_division(const Grid& grid, std::int64_t samples,
+                              const std::vector<Interval>& layers) {
   const DivisionProblem problem = problems_.problem(grid, samples);
   ++result_.num_examined;
   if (!problem.fits(layers)) {
@@ -41,7 +42,8 @@ UniformCandidates GridTrials::finish(const Fits& fits) {
     result_.why_not.clear();
   } else if (nearest_.any()) {
     result_.why_not =
-        nearest_.text() + remedy(space_.restrictions, fits_on_grids(space_, grids_under_, fits), space_.stop);
+        nearest_.text() +
+        remedy(space_.restrictions, fits_on_grids(space_, grids_under_, fits), space_.stop);
   }
   std::sort(result_.found.begin(), result_.found.end(), comes_first);
   return std::move(result_);

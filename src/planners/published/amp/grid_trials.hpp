@@ -9,8 +9,8 @@
 
 namespace pptrain {
 
-/// Divisions that a planner tries on uniform grids. Those that fit become candidates; of the others the
-/// one that is nearest to fitting gives the reason where none fits.
+/// Divisions that a planner tries on uniform grids. Those that fit become candidates; of the others
+/// the one that is nearest to fitting gives the reason where none fits.
 class GridTrials {
  public:
   GridTrials(const SearchSpace& space, GridsUnder grids);
@@ -18,7 +18,9 @@ class GridTrials {
   /// Grids that have plans, whatever the memory, in the order of ties.
   const std::vector<Grid>& grids() const { return in_space_; }
   /// Samples per replica that the restrictions allow, ascending.
-  std::vector<std::int64_t> samples_of(const Grid& grid) const { return problems_.samples_of(grid); }
+  std::vector<std::int64_t> samples_of(const Grid& grid) const {
+    return problems_.samples_of(grid);
+  }
   /// Whether the division fits.
   bool try_division(const Grid& grid, std::int64_t samples, const std::vector<Interval>& layers);
   /// Whether to end with the best so far: the stop is obeyed once there is one.

@@ -17,7 +17,9 @@ int smallest_node(const Cluster& cluster) {
 
 /// Megatron's order: as few devices per replica as possible, then the smaller tmp.
 bool before(const Grid& a, const Grid& b) {
-  const auto size = [](const Grid& grid) { return static_cast<std::int64_t>(grid.pipeline) * grid.tensor; };
+  const auto size = [](const Grid& grid) {
+    return static_cast<std::int64_t>(grid.pipeline) * grid.tensor;
+  };
   return size(a) != size(b) ? size(a) < size(b) : a.tensor < b.tensor;
 }
 
@@ -27,15 +29,16 @@ constexpr DivisionRule megatron_rules[] = {DivisionRule::by_count, DivisionRule:
 using Refused = std::set<std::tuple<Grid, std::int64_t, std::vector<Interval>>>;
 
 /// The first grid in Megatron's order that fits with this many samples per replica.
-void choose_grid(GridTrials& trials, RuledDivisions& divisions, const std::vector<Grid>& grids, std::int64_t samples,
-                 const Refused& refused) {
+void choose_grid(GridTrials& trials, RuledDivisions& divisions, const std::vector<Grid>& grids,
+                 std::int64_t samples, const Refused& refused) {
   for (const Grid& grid : grids) {
     const std::vector<std::int64_t> sizes = trials.samples_of(grid);
     if (std::find(sizes.begin(), sizes.end(), samples) == sizes.end()) continue;
     bool fits = false;
     for (const DivisionRule rule : megatron_rules) {
       const std::vector<Interval>& layers = divisions.of(rule, grid.pipeline);
-      if (!refused.contains({grid, samples, layers}) && trials.try_division(grid, samples, layers)) fits = true;
+      if (!refused.contains({grid, samples, layers}) && trials.try_division(grid, samples, layers))
+        fits = true;
     }
     if (fits) return;
   }
@@ -45,7 +48,8 @@ UniformCandidates candidates_without(const SearchSpace& space, const Refused& re
   const Cluster& cluster = space.instance.cluster;
   GridTrials trials(space, [&](const Restrictions& restrictions) {
     std::vector<Grid> grids = grids_of(cluster.num_devices(), restrictions);
-    std::erase_if(grids, [most = smallest_node(cluster)](const Grid& grid) { return grid.tensor > most; });
+    std::erase_if(grids,
+                  [most = smallest_node(cluster)](const Grid& grid) { return grid.tensor > most; });
     return grids;
   });
   std::vector<Grid> grids = trials.grids();
@@ -60,8 +64,9 @@ UniformCandidates candidates_without(const SearchSpace& space, const Refused& re
     choose_grid(trials, divisions, grids, samples, refused);
   }
   UniformCandidates result = trials.finish([&](const DivisionProblem& problem) {
-    return std::any_of(std::begin(megatron_rules), std::end(megatron_rules),
-                       [&](DivisionRule rule) { return problem.fits(divisions.of(rule, problem.num_stages())); });
+    return std::any_of(
+        std::begin(megatron_rules), std::end(megatron_rules),
+        [&](DivisionRule rule) { return problem.fits(divisions.of(rule, problem.num_stages())); });
   });
   if (result.found.empty() && result.why_not.empty()) {
     result.why_not = "no allowed degree of tensor parallelism is within a node";
@@ -71,7 +76,8 @@ UniformCandidates candidates_without(const SearchSpace& space, const Refused& re
 
 }  // namespace
 
-/// A refused best candidate is followed by the next: another grid is chosen for its micro-batch size.
+/// A refused best candidate is followed by the next: another grid is chosen for its micro-batch
+/// size.
 UniformCandidates megatron_candidates(const SearchSpace& space) {
   Refused refused;
   while (true) {

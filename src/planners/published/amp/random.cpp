@@ -41,7 +41,8 @@ UniformCandidates random_candidates(const SearchSpace& space) {
     const std::int64_t samples = sizes[draws.below(sizes.size())];
     trials.try_division(grid, samples, drawn_division(draws, layers, grid.pipeline));
   }
-  return trials.finish([&space](const DivisionProblem& problem) { return fits_somehow(problem, space.stop); });
+  return trials.finish(
+      [&space](const DivisionProblem& problem) { return fits_somehow(problem, space.stop); });
 }
 
 }  // namespace pptrain

@@ -25,7 +25,8 @@ class Remedies {
     try_saving(Recompute::full, zero_stage());
     try_saving(restrictions_.recompute.value_or(Recompute::none), least_zero_stage(recompute()));
     if (found_.empty()) try_saving(Recompute::full, least_zero_stage(Recompute::full));
-    if (found_.empty()) return "; no recomputation or ZeRO stage makes it fit: use more or larger devices";
+    if (found_.empty())
+      return "; no recomputation or ZeRO stage makes it fit: use more or larger devices";
     return "; try " + join(found_, " or ");
   }
 
@@ -55,10 +56,12 @@ class Remedies {
     if (!changes.empty() && fits_with(with, stage)) found_.push_back(join(changes, " with "));
   }
 
-  /// What the configuration fixes and may leave to the planner: all degrees together, the micro-batch size.
+  /// What the configuration fixes and may leave to the planner: all degrees together, the
+  /// micro-batch size.
   void try_freeing() {
-    try_freeing(
-        {{"data", &Restrictions::data}, {"pipeline", &Restrictions::pipeline}, {"tensor", &Restrictions::tensor}});
+    try_freeing({{"data", &Restrictions::data},
+                 {"pipeline", &Restrictions::pipeline},
+                 {"tensor", &Restrictions::tensor}});
     try_freeing({{"micro_batch_size", &Restrictions::micro_batch_size}});
   }
 
@@ -80,7 +83,8 @@ class Remedies {
 
 }  // namespace
 
-std::string remedy(const Restrictions& restrictions, const FitsUnder& fits_under, const Stop& stop) {
+std::string remedy(const Restrictions& restrictions, const FitsUnder& fits_under,
+                   const Stop& stop) {
   if (stop.requested()) return "";
   const std::string text = Remedies(restrictions, fits_under).text();
   return stop.requested() ? "" : text;
@@ -92,7 +96,8 @@ FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const
     GridProblems problems(changed);
     const std::vector<Grid> allowed = grids(restrictions);
     return std::any_of(allowed.begin(), allowed.end(), [&](const Grid& grid) {
-      return !space.stop.requested() && why_not_in_space(grid, space.instance, restrictions).empty() &&
+      return !space.stop.requested() &&
+             why_not_in_space(grid, space.instance, restrictions).empty() &&
              fits(problems.problem(grid, problems.samples_of(grid).front()));
     });
   };
@@ -104,7 +109,8 @@ std::string offload_remedy(const SearchSpace& space) {
   // Layers are divided as if the state took no room; what the step holds of it is counted then.
   Profile without_state = instance.profile;
   without_state.bytes_per_parameter.optimizer = 0.0;
-  const Instance unloaded = {without_state, instance.cluster, instance.global_batch_size, instance.ties};
+  const Instance unloaded = {without_state, instance.cluster, instance.global_batch_size,
+                             instance.ties};
   Restrictions saving = space.restrictions;
   if (!saving.recompute) saving.recompute = Recompute::full;
   if (!saving.zero_stage) saving.zero_stage = 3;

@@ -13,8 +13,8 @@ const std::vector<Interval>& RuledDivisions::of(DivisionRule rule, int stages) {
   const auto [place, is_new] = known_.try_emplace({rule, stages});
   if (!is_new) return place->second;
   const auto layers = static_cast<std::int64_t>(parameters_.size());
-  place->second =
-      rule == DivisionRule::by_count ? even_division(layers, stages) : balanced_division(parameters_, stages);
+  place->second = rule == DivisionRule::by_count ? even_division(layers, stages)
+                                                 : balanced_division(parameters_, stages);
   return place->second;
 }
 
@@ -25,10 +25,12 @@ UniformCandidates ruled_candidates(const SearchSpace& space, DivisionRule rule) 
   for (const Grid& grid : trials.grids()) {
     if (trials.stopped()) break;
     for (const std::int64_t samples : trials.samples_of(grid)) {
-      if (!trials.try_division(grid, samples, divisions.of(rule, grid.pipeline))) break;  // nor with more samples
+      if (!trials.try_division(grid, samples, divisions.of(rule, grid.pipeline)))
+        break;  // nor with more samples
     }
   }
-  return trials.finish([&](const DivisionProblem& p) { return p.fits(divisions.of(rule, p.num_stages())); });
+  return trials.finish(
+      [&](const DivisionProblem& p) { return p.fits(divisions.of(rule, p.num_stages())); });
 }
 
 }  // namespace pptrain

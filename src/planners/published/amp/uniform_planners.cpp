@@ -9,19 +9,24 @@
 namespace pptrain {
 namespace {
 
-/// The best of each grid, fastest first, then the grids without one. Those that are shown are plans.
-std::vector<GridCandidate> best_of_grids(const SearchSpace& space, const UniformCandidates& candidates,
+/// The best of each grid, fastest first, then the grids without one. Those that are shown are
+/// plans.
+std::vector<GridCandidate> best_of_grids(const SearchSpace& space,
+                                         const UniformCandidates& candidates,
                                          const std::string& planner) {
   std::map<Grid, std::vector<UniformCandidate>> by_grid;
-  for (const UniformCandidate& candidate : candidates.found) by_grid[candidate.grid].push_back(candidate);
+  for (const UniformCandidate& candidate : candidates.found)
+    by_grid[candidate.grid].push_back(candidate);
   std::vector<UniformCandidate> best;
   for (const auto& [grid, found] : by_grid) best.push_back(*best_candidate(found));
-  std::stable_sort(best.begin(), best.end(), [](const UniformCandidate& a, const UniformCandidate& b) {
-    return a.rank_seconds < b.rank_seconds;
-  });
+  std::stable_sort(best.begin(), best.end(),
+                   [](const UniformCandidate& a, const UniformCandidate& b) {
+                     return a.rank_seconds < b.rank_seconds;
+                   });
   std::vector<GridCandidate> grids;
   for (const UniformCandidate& candidate : best) {
-    GridCandidate row = {candidate.grid.pipeline, candidate.grid.data, candidate.grid.tensor, std::nullopt, ""};
+    GridCandidate row = {candidate.grid.pipeline, candidate.grid.data, candidate.grid.tensor,
+                         std::nullopt, ""};
     if (grids.size() < num_shown_grids) {
       row.plan = plan_of(space, candidate, planner);
     } else {
@@ -38,19 +43,24 @@ std::vector<GridCandidate> best_of_grids(const SearchSpace& space, const Uniform
 
 }  // namespace
 
-Outcome outcome_of(const SearchSpace& space, UniformCandidates candidates, const std::string& planner) {
+Outcome outcome_of(const SearchSpace& space, UniformCandidates candidates,
+                   const std::string& planner) {
   drop_refused(space, candidates.found);
   Outcome outcome;
   outcome.why_not = candidates.why_not;
   outcome.num_examined = candidates.num_examined;
   outcome.complete = candidates.complete;
   outcome.grids = best_of_grids(space, candidates, planner);
-  if (outcome.why_not.empty() && candidates.found.empty()) outcome.why_not = "no uniform grid is left";
-  if (const UniformCandidate* best = best_candidate(candidates.found)) outcome.plan = plan_of(space, *best, planner);
+  if (outcome.why_not.empty() && candidates.found.empty())
+    outcome.why_not = "no uniform grid is left";
+  if (const UniformCandidate* best = best_candidate(candidates.found))
+    outcome.plan = plan_of(space, *best, planner);
   return outcome;
 }
 
-Outcome AmpPlanner::search(const SearchSpace& space) const { return outcome_of(space, amp_candidates(space), name()); }
+Outcome AmpPlanner::search(const SearchSpace& space) const {
+  return outcome_of(space, amp_candidates(space), name());
+}
 
 Outcome MegatronPlanner::search(const SearchSpace& space) const {
   return outcome_of(space, megatron_candidates(space), name());

@@ -7,7 +7,8 @@
 
 namespace pptrain {
 
-/// AMP's Algorithm 1: every uniform grid and micro-batch size with the exact division of the layers.
+/// AMP's Algorithm 1: every uniform grid and micro-batch size with the exact division of the
+/// layers.
 class AmpPlanner : public Planner {
  public:
   std::string name() const override { return "amp"; }
@@ -20,7 +21,9 @@ class AmpPlanner : public Planner {
 class MegatronPlanner : public Planner {
  public:
   std::string name() const override { return "megatron"; }
-  std::string description() const override { return "smallest model parallelism that fits, even layers (Megatron-LM)"; }
+  std::string description() const override {
+    return "smallest model parallelism that fits, even layers (Megatron-LM)";
+  }
   PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
@@ -38,7 +41,9 @@ class DataParallelPlanner : public Planner {
 class UniformLayersPlanner : public Planner {
  public:
   std::string name() const override { return "amp-uniform-layers"; }
-  std::string description() const override { return "uniform grids, layers divided by count (AMP's ablation)"; }
+  std::string description() const override {
+    return "uniform grids, layers divided by count (AMP's ablation)";
+  }
   PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
@@ -47,7 +52,9 @@ class UniformLayersPlanner : public Planner {
 class UniformParametersPlanner : public Planner {
  public:
   std::string name() const override { return "amp-uniform-parameters"; }
-  std::string description() const override { return "uniform grids, layers divided by parameters (AMP's ablation)"; }
+  std::string description() const override {
+    return "uniform grids, layers divided by parameters (AMP's ablation)";
+  }
   PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
@@ -56,7 +63,9 @@ class UniformParametersPlanner : public Planner {
 class RandomPlanner : public Planner {
  public:
   std::string name() const override { return "random"; }
-  std::string description() const override { return "the best of some uniform grids drawn at random (AMP's RS)"; }
+  std::string description() const override {
+    return "the best of some uniform grids drawn at random (AMP's RS)";
+  }
   PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
@@ -65,12 +74,15 @@ class RandomPlanner : public Planner {
 class AnnealingPlanner : public Planner {
  public:
   std::string name() const override { return "amp-sa"; }
-  std::string description() const override { return "uniform grids placed by simulated annealing (AMP's SA)"; }
+  std::string description() const override {
+    return "uniform grids placed by simulated annealing (AMP's SA)";
+  }
   PlanScope scope() const override { return PlanScope::uniform; }
   Outcome search(const SearchSpace& space) const override;
 };
 
 /// The best of the candidates as an outcome of the planner called `planner`.
-Outcome outcome_of(const SearchSpace& space, UniformCandidates candidates, const std::string& planner);
+Outcome outcome_of(const SearchSpace& space, UniformCandidates candidates,
+                   const std::string& planner);
 
 }  // namespace pptrain

@@ -47,7 +47,8 @@ class UniformSearch {
         if (space_.stop.requested()) find_any(grids_.back());
       } else {
         leave_out(grid, why_not);
-        if (result_.why_not.empty()) result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
+        if (result_.why_not.empty())
+          result_.why_not = fmt::format("{}: {}", to_string(grid), why_not);
       }
     }
     search_best_first();
@@ -58,7 +59,9 @@ class UniformSearch {
     if (!result_.found.empty()) {
       result_.why_not.clear();
     } else if (nearest_.any()) {
-      const Fits fits = [this](const DivisionProblem& problem) { return fits_somehow(problem, space_.stop); };
+      const Fits fits = [this](const DivisionProblem& problem) {
+        return fits_somehow(problem, space_.stop);
+      };
       const FitsUnder fits_under = fits_on_grids(space_, grids_under, fits);
       result_.why_not = nearest_.text() + remedy(space_.restrictions, fits_under, space_.stop);
     } else if (space_.stop.requested()) {
@@ -69,7 +72,8 @@ class UniformSearch {
   }
 
  private:
-  /// A larger micro-batch needs no less memory, so the rest need not be asked once one does not fit.
+  /// A larger micro-batch needs no less memory, so the rest need not be asked once one does not
+  /// fit.
   GridSearch bounded(const Grid& grid) {
     GridSearch search = {grid, {}, infinity, false};
     for (const std::int64_t samples : problems_.samples_of(grid)) {
@@ -78,8 +82,9 @@ class UniformSearch {
       if (!reaches_all_layers(problem, {})) break;
       search.sizes.push_back({samples, problem.form().seconds(bound_of(problem))});
     }
-    std::stable_sort(search.sizes.begin(), search.sizes.end(),
-                     [](const GridSearch::Size& a, const GridSearch::Size& b) { return a.bound < b.bound; });
+    std::stable_sort(
+        search.sizes.begin(), search.sizes.end(),
+        [](const GridSearch::Size& a, const GridSearch::Size& b) { return a.bound < b.bound; });
     return search;
   }
 
@@ -97,7 +102,8 @@ class UniformSearch {
       division = best_division(problems_.problem(grid.grid, size.samples), limit, space_.stop);
       const bool stopped = space_.stop.requested();
       if (stopped) result_.complete = false;
-      if (!division && result_.found.empty() && stopped) division = simple_division(grid.grid, size.samples);
+      if (!division && result_.found.empty() && stopped)
+        division = simple_division(grid.grid, size.samples);
     }
     if (!division) {
       grid.pruned = grid.pruned || limit < infinity;
@@ -109,13 +115,13 @@ class UniformSearch {
     return seconds;
   }
 
-  /// Layers divided by a rule that needs no search, where they fit: what there is to return when the stop comes before
-  /// anything was found.
+  /// Layers divided by a rule that needs no search, where they fit: what there is to return when
+  /// the stop comes before anything was found.
   std::optional<Division> simple_division(const Grid& grid, std::int64_t samples) {
     const DivisionProblem problem = problems_.problem(grid, samples);
     for (const std::vector<Interval>& layers :
-         {rules_.of(DivisionRule::by_parameters, grid.pipeline), rules_.of(DivisionRule::by_count, grid.pipeline),
-          filled_division(problem)}) {
+         {rules_.of(DivisionRule::by_parameters, grid.pipeline),
+          rules_.of(DivisionRule::by_count, grid.pipeline), filled_division(problem)}) {
       if (problem.fits(layers)) return Division{layers, problem.iteration_seconds(layers)};
     }
     return std::nullopt;
@@ -137,15 +143,17 @@ class UniformSearch {
     for (GridSearch& grid : grids_) {
       for (const GridSearch::Size& size : grid.sizes) order.emplace_back(&grid, &size);
     }
-    std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.second->bound < b.second->bound; });
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+      return a.second->bound < b.second->bound;
+    });
     double best = infinity;
     for (const auto& [grid, size] : order) {
       if (stopped()) {
         grid->pruned = true;
         continue;
       }
-      best = std::min(best, examine(*grid, *size, breadth_ == Breadth::everything ? infinity : best));
+      best =
+          std::min(best, examine(*grid, *size, breadth_ == Breadth::everything ? infinity : best));
     }
   }
 
@@ -153,8 +161,9 @@ class UniformSearch {
   void search_shown() {
     std::vector<GridSearch*> order;
     for (GridSearch& grid : grids_) order.push_back(&grid);
-    std::stable_sort(order.begin(), order.end(),
-                     [](const GridSearch* a, const GridSearch* b) { return a->bound() < b->bound(); });
+    std::stable_sort(order.begin(), order.end(), [](const GridSearch* a, const GridSearch* b) {
+      return a->bound() < b->bound();
+    });
     int shown = 0;
     for (GridSearch* grid : order) {
       if (shown == num_shown_grids || stopped()) break;
@@ -166,10 +175,12 @@ class UniformSearch {
   }
 
   void leave_out(const GridSearch& grid) {
-    if (grid.pruned) return leave_out(grid.grid, fmt::format("at least {}", format_seconds(grid.bound())));
+    if (grid.pruned)
+      return leave_out(grid.grid, fmt::format("at least {}", format_seconds(grid.bound())));
     const std::int64_t samples = problems_.samples_of(grid.grid).front();
     const DivisionProblem problem = problems_.problem(grid.grid, samples);
-    const Overrun overrun = overrun_of(space_, grid.grid, problem, roomiest_division(problem, space_.stop));
+    const Overrun overrun =
+        overrun_of(space_, grid.grid, problem, roomiest_division(problem, space_.stop));
     if (overrun.use <= 1.0) return leave_out(grid.grid, not_reached);
     leave_out(grid.grid, overrun.text);
     nearest_.offer(overrun);
@@ -191,13 +202,16 @@ class UniformSearch {
 }  // namespace
 
 bool comes_first(const UniformCandidate& a, const UniformCandidate& b) {
-  return std::tie(a.grid, a.samples, a.division.layers) < std::tie(b.grid, b.samples, b.division.layers);
+  return std::tie(a.grid, a.samples, a.division.layers) <
+         std::tie(b.grid, b.samples, b.division.layers);
 }
 
 UniformCandidates amp_candidates(const SearchSpace& space, Breadth breadth) {
   if (space.check != nullptr) breadth = Breadth::everything;  // the best one may be refused
   const int devices = space.instance.cluster.num_devices();
-  return UniformSearch(space, breadth).search([devices](const Restrictions& r) { return grids_of(devices, r); });
+  return UniformSearch(space, breadth).search([devices](const Restrictions& r) {
+    return grids_of(devices, r);
+  });
 }
 
 UniformCandidates data_parallel_candidates(const SearchSpace& space) {
@@ -216,7 +230,8 @@ UniformCandidates data_parallel_candidates(const SearchSpace& space) {
 
 const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& candidates) {
   double least = infinity;
-  for (const UniformCandidate& candidate : candidates) least = std::min(least, candidate.rank_seconds);
+  for (const UniformCandidate& candidate : candidates)
+    least = std::min(least, candidate.rank_seconds);
   for (const UniformCandidate& candidate : candidates) {
     if (candidate.rank_seconds <= least * (1.0 + tie_tolerance)) return &candidate;
   }
@@ -226,16 +241,19 @@ const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& cand
 void drop_refused(const SearchSpace& space, std::vector<UniformCandidate>& candidates) {
   if (space.check == nullptr) return;
   const UniformCandidate* best = best_candidate(candidates);
-  for (; best != nullptr && is_refused(space, plan_of(space, *best, "")); best = best_candidate(candidates)) {
+  for (; best != nullptr && is_refused(space, plan_of(space, *best, ""));
+       best = best_candidate(candidates)) {
     candidates.erase(candidates.begin() + (best - candidates.data()));
   }
 }
 
-Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner) {
+Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate,
+             const std::string& planner) {
   const Grid& grid = candidate.grid;
   const std::int64_t global_batch = space.instance.global_batch_size;
-  Plan plan = uniform_plan(candidate.division.layers, grid.data, grid.tensor, global_batch,
-                           micro_batch_of(grid, candidate.samples, global_batch, space.restrictions), space.schedule);
+  Plan plan = uniform_plan(
+      candidate.division.layers, grid.data, grid.tensor, global_batch,
+      micro_batch_of(grid, candidate.samples, global_batch, space.restrictions), space.schedule);
   const StageModes modes = modes_of(space.restrictions);
   for (int i = 0; i < plan.num_stages(); ++i) {
     plan.stages[i].recompute = modes.recompute;

@@ -20,10 +20,10 @@ struct UniformCandidate {
   std::vector<Mesh> meshes;   ///< devices of each stage; none: the default placement
 };
 
-/// The order of COST.md's ties: degrees, micro-batch size, boundaries.
+/// Whether `a` is taken where `b` is as fast: by degrees, micro-batch size, boundaries.
 bool comes_first(const UniformCandidate& a, const UniformCandidate& b);
 
-/// Candidates in the order of COST.md's ties, or why there are none.
+/// Candidates in the order of `comes_first`, or why there are none.
 struct UniformCandidates {
   std::vector<UniformCandidate> found;
   std::vector<GridCandidate> without;  ///< grids for which nothing was found, with the reason
@@ -36,16 +36,18 @@ struct UniformCandidates {
 enum class Breadth {
   best,       ///< what a bound shows to be slower than the best is left out
   table,      ///< and the best of `num_shown_grids` grids, those with the least bounds
-  everything  ///< every grid and micro-batch size; all others are this too where the space has a check
+  everything  ///< every grid and micro-batch size; all others are this too where the space has a
+              ///< check
 };
 constexpr int num_shown_grids = 12;
 
-/// For every grid and micro-batch size that is wanted the exact minimum of AMP Eq. 4 (COST.md, space
-/// `amp`), those with the least bounds first. Once one was found the search obeys the stop.
+/// For every grid and micro-batch size that is wanted the exact minimum of AMP Eq. 4 (docs/cost.md
+/// says its terms), those with the least bounds first. Once one was found the search obeys the
+/// stop.
 UniformCandidates amp_candidates(const SearchSpace& space, Breadth breadth = Breadth::table);
 
-/// Megatron's choice for every micro-batch size: of the degrees that fit the smallest tmp * pp, then
-/// the smaller tmp, with tmp inside a node; layers by count and by parameters.
+/// Megatron's choice for every micro-batch size: of the degrees that fit the smallest tmp * pp,
+/// then the smaller tmp, with tmp inside a node; layers by count and by parameters.
 UniformCandidates megatron_candidates(const SearchSpace& space);
 
 /// Every device a replica of the whole model, for every micro-batch size.
@@ -66,13 +68,15 @@ UniformCandidates random_candidates(const SearchSpace& space);
 /// AMP's Algorithm 2 from the best of `amp_candidates`, which is among those found.
 UniformCandidates annealed_candidates(const SearchSpace& space);
 
-/// The first candidate within `tie_tolerance` of the least `rank_seconds`; nothing when there are none.
+/// The first candidate within `tie_tolerance` of the least `rank_seconds`; nothing when there are
+/// none.
 const UniformCandidate* best_candidate(const std::vector<UniformCandidate>& candidates);
 
 /// Leaves out the best candidate for as long as it is refused.
 void drop_refused(const SearchSpace& space, std::vector<UniformCandidate>& candidates);
 
 /// The candidate as a finished plan.
-Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate, const std::string& planner);
+Plan plan_of(const SearchSpace& space, const UniformCandidate& candidate,
+             const std::string& planner);
 
 }  // namespace pptrain

@@ -19,7 +19,8 @@ namespace {
 /// Estimates that differ by less are compared by `dapple_seconds` itself.
 constexpr double estimate_tolerance = 1e-9;
 
-Plan plan_of(const SearchSpace& space, const std::vector<DappleStage>& stages, std::int64_t micro_batch) {
+Plan plan_of(const SearchSpace& space, const std::vector<DappleStage>& stages,
+             std::int64_t micro_batch) {
   Plan plan;
   plan.global_batch_size = space.instance.global_batch_size;
   plan.micro_batch_size = micro_batch;
@@ -30,7 +31,8 @@ Plan plan_of(const SearchSpace& space, const std::vector<DappleStage>& stages, s
     Stage stage;
     stage.layers = {found.layers};
     stage.replicas = found.replicas;
-    for (const DeviceId device : device_ids(space.instance.cluster, use.take(found.policy, found.replicas))) {
+    for (const DeviceId device :
+         device_ids(space.instance.cluster, use.take(found.policy, found.replicas))) {
       stage.devices.push_back({device});
     }
     stage.samples = even_division(micro_batch, found.replicas);
@@ -75,13 +77,18 @@ class DappleRun {
     return {};
   }
 
-  /// First with one label each, which soon leaves little to search, then with those that are needed.
+  /// First with one label each, which soon leaves little to search, then with those that are
+  /// needed.
   void search(const PlacementGraph& graph) {
-    const bool exact = static_cast<double>(graph.num_links()) * num_layers_ <= most_exact_dapple_work;
+    const bool exact =
+        static_cast<double>(graph.num_links()) * num_layers_ <= most_exact_dapple_work;
     std::vector<std::pair<double, std::int64_t>> order;
-    for (const std::int64_t micro_batch : sizes_) order.emplace_back(search(graph, micro_batch, 1), micro_batch);
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& [seconds, micro_batch] : order) search(graph, micro_batch, exact ? 0 : most_dapple_labels);
+    for (const std::int64_t micro_batch : sizes_)
+      order.emplace_back(search(graph, micro_batch, 1), micro_batch);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [seconds, micro_batch] : order)
+      search(graph, micro_batch, exact ? 0 : most_dapple_labels);
   }
 
   /// Returns the estimate of the best pipeline that was found.
@@ -91,7 +98,8 @@ class DappleRun {
     const int most_stages = std::min(num_layers_, num_devices_);
     DappleCosts costs(space_, graph, micro_batch, most_stages);
     DappleSearch search(space_, costs, most_stages);
-    const std::vector<DapplePipeline> found = search.search({seconds_, static_cast<std::size_t>(most_labels)});
+    const std::vector<DapplePipeline> found =
+        search.search({seconds_, static_cast<std::size_t>(most_labels)});
     for (const DapplePipeline& pipeline : found) {
       if (pipeline.seconds > seconds_ * (1.0 + estimate_tolerance)) break;
       offer(plan_of(space_, pipeline.stages, micro_batch));
@@ -106,10 +114,12 @@ class DappleRun {
     if (num_devices_ > micro_batch || fixed.pipeline.value_or(1) != 1) return;
     if (fixed.data.value_or(num_devices_) != num_devices_) return;
     ++outcome_.num_examined;
-    offer(plan_of(space_, {{num_devices_, PlacementPolicy::append_first, {0, num_layers_}}}, micro_batch));
+    offer(plan_of(space_, {{num_devices_, PlacementPolicy::append_first, {0, num_layers_}}},
+                  micro_batch));
   }
 
-  /// The first, in the order of ties, of plans that take equally long: stages, micro-batch size, boundaries.
+  /// The first, in the order of ties, of plans that take equally long: stages, micro-batch size,
+  /// boundaries.
   static bool precedes(const Plan& a, const Plan& b) {
     if (a.num_stages() != b.num_stages()) return a.num_stages() < b.num_stages();
     if (a.micro_batch_size != b.micro_batch_size) return a.micro_batch_size < b.micro_batch_size;
@@ -138,30 +148,36 @@ class DappleRun {
   Outcome outcome_;
 };
 
-/// Replicas of stages that share the devices as evenly as possible; none where the restrictions have no such ones.
+/// Replicas of stages that share the devices as evenly as possible; none where the restrictions
+/// have no such ones.
 std::vector<int> even_replicas(const SearchSpace& space, int num_stages) {
   const Restrictions& fixed = space.restrictions;
   const int devices = space.instance.cluster.num_devices();
   if (fixed.pipeline && *fixed.pipeline != num_stages) return {};
   if (fixed.data && *fixed.data * num_stages != devices) return {};
   std::vector<int> replicas;
-  for (const Interval& share : even_division(devices, num_stages)) replicas.push_back(static_cast<int>(share.size()));
+  for (const Interval& share : even_division(devices, num_stages))
+    replicas.push_back(static_cast<int>(share.size()));
   return replicas;
 }
 
-/// Layers divided by the memory that they need, and devices evenly, with the least micro-batch size.
+/// Layers divided by the memory that they need, and devices evenly, with the least micro-batch
+/// size.
 std::optional<Plan> roomy_plan(const SearchSpace& space, int num_stages) {
   const std::vector<int> replicas = even_replicas(space, num_stages);
   if (replicas.empty()) return std::nullopt;
-  const std::vector<std::int64_t> sizes = micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
+  const std::vector<std::int64_t> sizes =
+      micro_batch_sizes(space.instance.global_batch_size, space.restrictions);
   const auto size = std::lower_bound(sizes.begin(), sizes.end(), replicas.front());
   if (size == sizes.end()) return std::nullopt;
   const Profile& profile = space.instance.profile;
   const BytesPerParameter& bytes = profile.bytes_per_parameter;
   std::vector<double> weights;
   for (int l = 0; l < profile.num_layers(); ++l) {
-    const double stored = stored_bytes_of(profile, l, space.restrictions.recompute.value_or(Recompute::none));
-    weights.push_back((bytes.weight + bytes.gradient + bytes.optimizer) * profile.layers[l].parameters +
+    const double stored =
+        stored_bytes_of(profile, l, space.restrictions.recompute.value_or(Recompute::none));
+    weights.push_back((bytes.weight + bytes.gradient + bytes.optimizer) *
+                          profile.layers[l].parameters +
                       static_cast<double>(*size / replicas.front()) * stored);
   }
   std::vector<DappleStage> stages;
@@ -174,7 +190,8 @@ std::optional<Plan> roomy_plan(const SearchSpace& space, int num_stages) {
 /// What lacks least in plans with ever more stages.
 std::string why_nothing_fits(const SearchSpace& space) {
   LeastOverrun overrun;
-  const int most = std::min(space.instance.profile.num_layers(), space.instance.cluster.num_devices());
+  const int most =
+      std::min(space.instance.profile.num_layers(), space.instance.cluster.num_devices());
   for (int num_stages = 1; num_stages <= most && !space.stop.requested(); ++num_stages) {
     if (const auto plan = roomy_plan(space, num_stages)) overrun.take(space.instance, *plan);
   }
@@ -189,7 +206,8 @@ Outcome DapplePlanner::search(const SearchSpace& space) const {
   Outcome none;
   none.why_not = why_not_tabulated(space.instance);
   if (space.restrictions.tensor.value_or(1) != 1) {
-    none.why_not = fmt::format("DAPPLE's stages have tensor-parallel degree 1, not {}", *space.restrictions.tensor);
+    none.why_not = fmt::format("DAPPLE's stages have tensor-parallel degree 1, not {}",
+                               *space.restrictions.tensor);
   }
   if (!none.why_not.empty()) return none;
   Outcome outcome = DappleRun(space).run();

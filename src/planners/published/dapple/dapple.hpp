@@ -6,19 +6,22 @@
 
 namespace pptrain {
 
-/// DAPPLE's planner: stages of any number of replicas, placed by its three policies composed stage by stage, for every
-/// micro-batch size, by least `dapple_seconds`. The paper's dynamic programme keeps one plan for each number of layers
-/// and set of devices; this one keeps all that may still become the best (see DappleSearch).
+/// DAPPLE's planner: stages of any number of replicas, placed by its three policies composed stage
+/// by stage, for every micro-batch size, by least `dapple_seconds`. The paper's dynamic programme
+/// keeps one plan for each number of layers and set of devices; this one keeps all that may still
+/// become the best (see DappleSearch).
 ///
-/// The work of a search is the number of pairs of placed stages that can follow each other, times layers. Of clusters
-/// on which it would be too much fewer placements are searched (see dapple_rules), and with much work not all that may
-/// become the best is kept.
+/// The work of a search is the number of pairs of placed stages that can follow each other, times
+/// layers. Of clusters on which it would be too much fewer placements are searched (see
+/// dapple_rules), and with much work not all that may become the best is kept.
 class DapplePlanner : public Planner {
  public:
   std::string name() const override { return "dapple"; }
   std::string form() const override { return name(); }
   bool tabulates_layers() const override { return true; }
-  std::string description() const override { return "DAPPLE: replicated stages placed by its three policies"; }
+  std::string description() const override {
+    return "DAPPLE: replicated stages placed by its three policies";
+  }
   Outcome search(const SearchSpace& space) const override;
 };
 

@@ -24,7 +24,9 @@ double least_ratio(const std::vector<double>& seconds, const std::vector<double>
 }  // namespace
 
 DappleBounds::DappleBounds(const SearchSpace& space, const DappleCosts& costs)
-    : costs_(costs), num_layers_(space.instance.profile.num_layers()), repeats_(costs.micro_batches() - 1.0) {
+    : costs_(costs),
+      num_layers_(space.instance.profile.num_layers()),
+      repeats_(costs.micro_batches() - 1.0) {
   find_work(space.instance.cluster.device_kinds.size());
   find_chains(space.instance.cluster.num_devices());
 }
@@ -40,10 +42,11 @@ DappleBounds::Least DappleBounds::at(const Used& used, int end) const {
   return least;
 }
 
-/// A replica with b samples of kind k takes at least b times the kind's least seconds per sample, which are at least
-/// those of the fastest kind times some ratio. So a stage takes at least the micro-batch's seconds on one device of
-/// the fastest kind over the sum of 1 / ratio of its devices, and the slowest of several stages at least those of all
-/// their layers over the sum of all their devices.
+/// A replica with b samples of kind k takes at least b times the kind's least seconds per sample,
+/// which are at least those of the fastest kind times some ratio. So a stage takes at least the
+/// micro-batch's seconds on one device of the fastest kind over the sum of 1 / ratio of its
+/// devices, and the slowest of several stages at least those of all their layers over the sum of
+/// all their devices.
 void DappleBounds::find_work(std::size_t num_kinds) {
   std::vector<std::vector<double>> of_kinds(num_kinds, std::vector<double>(num_layers_, infinity));
   std::vector<double> fastest(num_layers_, infinity);
@@ -65,7 +68,8 @@ void DappleBounds::find_work(std::size_t num_kinds) {
     least_.push_back(least_.back() + least[l]);
   }
   std::vector<double> ratios;
-  for (const std::vector<double>& of_kind : of_kinds) ratios.push_back(least_ratio(of_kind, fastest));
+  for (const std::vector<double>& of_kind : of_kinds)
+    ratios.push_back(least_ratio(of_kind, fastest));
   const auto power = [&ratios](const std::vector<int>& devices) {
     double sum = 0.0;
     for (std::size_t k = 0; k < ratios.size(); ++k) sum += devices[k] / ratios[k];
@@ -99,13 +103,15 @@ std::map<int, DappleBounds::Fastest> DappleBounds::fastest_stages() const {
   for (const auto& [shape, table] : costs_.tables()) {
     const auto [place, is_new] = stages.try_emplace(shape.replicas);
     Fastest& fastest = place->second;
-    if (is_new) fastest = {std::vector<double>(row * row, infinity), std::vector<double>(row, infinity)};
+    if (is_new)
+      fastest = {std::vector<double>(row * row, infinity), std::vector<double>(row, infinity)};
     for (int begin = 0; begin < num_layers_; ++begin) {
       for (int end = begin + 1; end <= num_layers_; ++end) {
         const DappleStageCost& cost = table.of(begin, end);
         if (cost.most_in_flight < costs_.in_flight(2)) break;  // a stage comes behind
         fastest.both[begin * row + end] = std::min(fastest.both[begin * row + end], cost.both());
-        if (begin == 0) fastest.all_reduce[end] = std::min(fastest.all_reduce[end], cost.all_reduce);
+        if (begin == 0)
+          fastest.all_reduce[end] = std::min(fastest.all_reduce[end], cost.all_reduce);
       }
     }
   }

@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// How little the stages before a placed stage can take, for pruning. Stages with some number of replicas are taken to
-/// be as fast as the fastest of them on any devices.
+/// How little the stages before a placed stage can take, for pruning. Stages with some number of
+/// replicas are taken to be as fast as the fastest of them on any devices.
 class DappleBounds {
  public:
   DappleBounds(const SearchSpace& space, const DappleCosts& costs);
@@ -43,12 +43,14 @@ class DappleBounds {
 
   const DappleCosts& costs_;
   int num_layers_;
-  double repeats_;                          // M - 1
-  std::vector<double> work_;                // of the first l layers: seconds of the micro-batch on the fastest kind
-  std::vector<double> least_;               // of the first l layers: least F + B in any stage
-  std::vector<Used> before_;                // of each stage
-  std::vector<Used> with_;                  // of each stage
-  std::vector<std::vector<Least>> chains_;  // [devices used][layers]: of the best stages; empty: not known
+  double repeats_;             // M - 1
+  std::vector<double> work_;   // of the first l layers: seconds of the micro-batch on the fastest
+                               // kind
+  std::vector<double> least_;  // of the first l layers: least F + B in any stage
+  std::vector<Used> before_;   // of each stage
+  std::vector<Used> with_;     // of each stage
+  std::vector<std::vector<Least>> chains_;  // [devices used][layers]: of the best stages; empty:
+                                            // not known
 };
 
 }  // namespace pptrain

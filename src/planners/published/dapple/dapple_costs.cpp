@@ -1,14 +1,15 @@
 #include "planners/published/dapple/dapple_costs.hpp"
 
 namespace pptrain {
-DappleCosts::DappleCosts(const SearchSpace& space, const PlacementGraph& graph, std::int64_t micro_batch,
-                         int most_stages)
+DappleCosts::DappleCosts(const SearchSpace& space, const PlacementGraph& graph,
+                         std::int64_t micro_batch, int most_stages)
     : graph_(graph),
       links_(space.instance.cluster),
       micro_batch_(micro_batch),
       micro_batches_(static_cast<double>(space.instance.global_batch_size / micro_batch)),
       in_flight_(space.schedule, space.instance.global_batch_size / micro_batch, most_stages) {
-  for (const ProfileLayer& layer : space.instance.profile.layers) output_bytes_.push_back(layer.output_bytes);
+  for (const ProfileLayer& layer : space.instance.profile.layers)
+    output_bytes_.push_back(layer.output_bytes);
   for (const PlacedStage& stage : graph.stages()) {
     const bool possible = stage.replicas <= micro_batch && !space.stop.requested();
     tables_.push_back(possible ? table_of(space, stage) : nullptr);
@@ -33,7 +34,8 @@ const std::vector<double>& DappleCosts::transfer_seconds(int stage, std::size_t 
   if (transfers_[stage].empty()) transfers_[stage].resize(placements.size(), nullptr);
   const std::vector<double>*& seconds = transfers_[stage][next];
   if (seconds == nullptr) {
-    const TransferLoads loads(links_, graph_.stages()[stage].taken, placements[next].taken, micro_batch_);
+    const TransferLoads loads(links_, graph_.stages()[stage].taken, placements[next].taken,
+                              micro_batch_);
     const auto [place, is_new] = known_transfers_.try_emplace(loads);
     if (is_new) {
       for (const double bytes : output_bytes_) place->second.push_back(loads.seconds(bytes));

@@ -15,11 +15,14 @@ namespace pptrain {
 class DappleCosts {
  public:
   /// `most_stages`: of a plan.
-  DappleCosts(const SearchSpace& space, const PlacementGraph& graph, std::int64_t micro_batch, int most_stages);
+  DappleCosts(const SearchSpace& space, const PlacementGraph& graph, std::int64_t micro_batch,
+              int most_stages);
 
-  const PlacementGraph& graph() const { return graph_; }     ///< the graph given to the constructor
-  std::int64_t micro_batch() const { return micro_batch_; }  ///< samples, of all replicas of a stage together
-  double micro_batches() const { return micro_batches_; }    ///< M: micro-batches of one iteration
+  const PlacementGraph& graph() const { return graph_; }  ///< the graph given to the constructor
+  std::int64_t micro_batch() const {
+    return micro_batch_;
+  }  ///< samples, of all replicas of a stage together
+  double micro_batches() const { return micro_batches_; }  ///< M: micro-batches of one iteration
 
   /// Micro-batches that a stage holds when there are `num_stages` stages from it to the last one.
   double in_flight(int num_stages) const { return in_flight_.behind(num_stages - 1); }
@@ -29,9 +32,11 @@ class DappleCosts {
   /// Whether each replica of the stage gets a sample.
   bool possible(int stage) const { return tables_[stage] != nullptr; }
   /// Costs of a placed stage, which must be `possible`, with layers [begin, end).
-  const DappleStageCost& stage(int stage, int begin, int end) const { return tables_[stage]->of(begin, end); }
-  /// F, and B too, of the communication stage from a stage to its `next`-th follower, which must be possible both,
-  /// by the last layer before it.
+  const DappleStageCost& stage(int stage, int begin, int end) const {
+    return tables_[stage]->of(begin, end);
+  }
+  /// F, and B too, of the communication stage from a stage to its `next`-th follower, which must be
+  /// possible both, by the last layer before it.
   const std::vector<double>& transfer_seconds(int stage, std::size_t next);
 
   /// Costs of the possible stages by shape.
@@ -49,7 +54,8 @@ class DappleCosts {
   std::map<DappleStageShape, DappleStageTable> known_;
   std::vector<const DappleStageTable*> tables_;                     // of each stage
   std::map<TransferLoads, std::vector<double>> known_transfers_;    // seconds behind each layer
-  std::vector<std::vector<const std::vector<double>*>> transfers_;  // of each stage, to each follower
+  std::vector<std::vector<const std::vector<double>*>> transfers_;  // of each stage, to each
+                                                                    // follower
   std::vector<double> output_bytes_;                                // per sample, of each layer
 };
 

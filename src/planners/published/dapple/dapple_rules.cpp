@@ -6,7 +6,8 @@
 namespace pptrain {
 namespace {
 
-/// Devices of the largest clusters are given out in units of whole nodes, as many of them as leave no more units.
+/// Devices of the largest clusters are given out in units of whole nodes, as many of them as leave
+/// no more units.
 constexpr int most_coarse_units = 2048;
 
 bool power_of_two(int number) { return (number & (number - 1)) == 0; }

@@ -10,10 +10,11 @@ namespace pptrain {
 /// Sets of placements to search together, all of them.
 using PlacementRuleSets = std::vector<PlacementRules>;
 
-/// The placements of DAPPLE's space that the restrictions allow, then ever fewer of them for clusters on which they
-/// are too many. In this order, stages may have
+/// The placements of DAPPLE's space that the restrictions allow, then ever fewer of them for
+/// clusters on which they are too many. In this order, stages may have
 /// - any number of replicas, on any nodes,
-/// - any number of replicas, with two nodes at most that are used in part when the next stage is placed,
+/// - any number of replicas, with two nodes at most that are used in part when the next stage is
+/// placed,
 /// - as many as divide the devices, fill whole nodes, or are a power of two; two such nodes,
 /// - any number of replicas; one such node,
 /// - as many as divide the devices, fill whole nodes, or are a power of two; one such node,

@@ -58,14 +58,15 @@ void DappleSearch::keep(int stage) {
   for (int begin = 0; begin < num_layers_; ++begin) {
     Labels& labels = labels_[begin];
     if (labels.empty()) continue;
-    ranges_[static_cast<std::size_t>(stage) * num_layers_ + begin] = {static_cast<int>(pool_.size()),
-                                                                      static_cast<int>(labels.size())};
+    ranges_[static_cast<std::size_t>(stage) * num_layers_ + begin] = {
+        static_cast<int>(pool_.size()), static_cast<int>(labels.size())};
     pool_.insert(pool_.end(), labels.begin(), labels.end());
     labels.clear();
   }
 }
 
-/// Every device is used by some stage, so only the first stage has none before it, and only it begins with layer 0.
+/// Every device is used by some stage, so only the first stage has none before it, and only it
+/// begins with layer 0.
 int DappleSearch::first_begin(int stage) const {
   return stages_[stage].num_left + stages_[stage].replicas == num_devices_ ? 0 : 1;
 }
@@ -79,7 +80,8 @@ int DappleSearch::last_begin(int stage, int end) const {
 }
 
 void DappleSearch::put_last(int stage) {
-  for (int begin = last_begin(stage, num_layers_); begin >= std::max(first_begin(stage), 1); --begin) {
+  for (int begin = last_begin(stage, num_layers_); begin >= std::max(first_begin(stage), 1);
+       --begin) {
     const DappleStageCost& cost = costs_.stage(stage, begin, num_layers_);
     if (cost.most_in_flight < costs_.in_flight(1)) break;
     Label label;
@@ -122,7 +124,8 @@ void DappleSearch::put_before(int stage, int end) {
   if (tails.empty()) return;
   for (int begin = last_begin(stage, end); begin >= first_begin(stage); --begin) {
     const DappleStageCost& cost = costs_.stage(stage, begin, end);
-    if (cost.most_in_flight < 1.0 || repeats_ * cost.both() > limit_) break;  // more layers need no less
+    if (cost.most_in_flight < 1.0 || repeats_ * cost.both() > limit_)
+      break;  // more layers need no less
     for (const Label& tail : tails) {
       if (costs_.in_flight(tail.num_stages + 1) > cost.most_in_flight) continue;
       Label label = tail;
@@ -146,9 +149,10 @@ void DappleSearch::prepend(Label& label, double forward, double backward, double
   label.ending = std::max(all_reduce, label.ending - backward);
 }
 
-/// Whether some pipeline with these stages at its end can be within the limit. See DappleSearch for L, whose first
-/// term is the threshold and w_Q. What comes before only adds to the threshold. Where the pivot stays it adds all of
-/// its w_s; where the pivot moves, (M-1) w of the new one exceeds the threshold.
+/// Whether some pipeline with these stages at its end can be within the limit. See DappleSearch for
+/// L, whose first term is the threshold and w_Q. What comes before only adds to the threshold.
+/// Where the pivot stays it adds all of its w_s; where the pivot moves, (M-1) w of the new one
+/// exceeds the threshold.
 bool DappleSearch::may_win(Label& label, const DappleBounds::Least& before) const {
   const double threshold = label.threshold();
   const double least = before.slowest + label.pivot;
@@ -164,7 +168,8 @@ void DappleSearch::offer(int stage, int begin, Label label) {
   if (num_stages > most_stages_ || (begin == 0 && pipeline && *pipeline != num_stages)) return;
   ++num_examined_;
   label.promise = label.seconds();
-  const bool may = begin == 0 ? label.promise <= limit_ : may_win(label, bounds_.before(stage, begin));
+  const bool may =
+      begin == 0 ? label.promise <= limit_ : may_win(label, bounds_.before(stage, begin));
   if (may) insert(labels_[begin], label);
 }
 
@@ -175,13 +180,15 @@ bool DappleSearch::covers(const Label& a, const Label& b) const {
 }
 
 void DappleSearch::insert(Labels& labels, const Label& label) const {
-  if (!admit(labels, label, [this](const Label& a, const Label& b) { return covers(a, b); })) return;
+  if (!admit(labels, label, [this](const Label& a, const Label& b) { return covers(a, b); }))
+    return;
   if (limits_.most_labels == 0 || labels.size() < limits_.most_labels) {
     labels.push_back(label);
     return;
   }
-  Label& worst = *std::max_element(labels.begin(), labels.end(),
-                                   [](const Label& a, const Label& b) { return a.promise < b.promise; });
+  Label& worst =
+      *std::max_element(labels.begin(), labels.end(),
+                        [](const Label& a, const Label& b) { return a.promise < b.promise; });
   if (label.promise < worst.promise) worst = label;
 }
 
@@ -194,8 +201,9 @@ std::vector<DapplePipeline> DappleSearch::best_pipelines() const {
       found.push_back(pipeline_of(static_cast<int>(f), pool_[i]));
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const DapplePipeline& a, const DapplePipeline& b) { return a.seconds < b.seconds; });
+  std::stable_sort(
+      found.begin(), found.end(),
+      [](const DapplePipeline& a, const DapplePipeline& b) { return a.seconds < b.seconds; });
   if (found.size() > most_found) found.resize(most_found);
   return found;
 }

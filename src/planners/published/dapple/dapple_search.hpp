@@ -24,20 +24,22 @@ struct DapplePipeline {
 /// How much a search keeps.
 struct DappleSearchLimits {
   double seconds = 0.0;         ///< pipelines that take longer are of no interest
-  std::size_t most_labels = 0;  ///< per placed stage and layer, the most promising ones; 0: all that are needed
+  std::size_t most_labels = 0;  ///< per placed stage and layer, the most promising ones; 0: all
+                                ///< that are needed
 };
 
-/// Finds the pipelines of two or more stages with least DAPPLE Eq. 1-3 for one micro-batch size: a dynamic programme
-/// over (first layer, placed stage) from the last stage to the first, as Eq. 4-5 of the paper run from the first to the
-/// last, but exact.
+/// Finds the pipelines of two or more stages with least DAPPLE Eq. 1-3 for one micro-batch size: a
+/// dynamic programme over (first layer, placed stage) from the last stage to the first, as Eq. 4-5
+/// of the paper run from the first to the last, but exact.
 ///
 /// With w_s = F_s + B_s and the pivot Q, Eq. 1-2 are
 ///     L = [M w_Q + sum_{s<Q} w_s] + max_s (AR_s - sum_{a<s} B_a),
-/// where the second term does not depend on Q. So a stage in front of others changes what they add to L through three
-/// numbers alone: the first term, the second, and what (M-1) w_s must exceed for the pivot to move to s by Eq. 3,
-/// (M-1) w_Q + sum_{s<k<Q} w_k. Smaller is never worse in any of them, whatever comes in front, so that labels with
-/// three such numbers, no one of them smaller than another's in all three, give the optimum. Where memory limits the
-/// micro-batches in flight, fewer stages are a fourth.
+/// where the second term does not depend on Q. So a stage in front of others changes what they add
+/// to L through three numbers alone: the first term, the second, and what (M-1) w_s must exceed for
+/// the pivot to move to s by Eq. 3, (M-1) w_Q + sum_{s<k<Q} w_k. Smaller is never worse in any of
+/// them, whatever comes in front, so that labels with three such numbers, no one of them smaller
+/// than another's in all three, give the optimum. Where memory limits the micro-batches in flight,
+/// fewer stages are a fourth.
 class DappleSearch {
  public:
   DappleSearch(const SearchSpace& space, DappleCosts& costs, int most_stages);
@@ -51,14 +53,15 @@ class DappleSearch {
  private:
   /// Stages from some first layer to the last layer.
   struct Label {
-    double ending = 0.0;   ///< max over the stages s of AR_s - sum of B of the stages between the first one and s
+    double ending = 0.0;   ///< max over the stages s of AR_s - sum of B of the stages between the
+                           ///< first one and s
     double steady = 0.0;   ///< (M-1) w_Q
     double between = 0.0;  ///< w of the stages before the pivot
     double pivot = 0.0;    ///< w_Q
     int num_stages = 0;    ///< computation stages
     int end = 0;           ///< layers of the first one end here
-    int next = -1;         ///< index among the followers of its placed stage; -1: it is the last one
-    int label = -1;        ///< of that follower, in the pool
+    int next = -1;   ///< index among the followers of its placed stage; -1: it is the last one
+    int label = -1;  ///< of that follower, in the pool
     double promise = 0.0;  ///< what a pipeline that ends like this may take
     /// Seconds that (M-1) w_s of a stage in front must exceed for the pivot to move there.
     double threshold() const { return steady + between; }

@@ -13,10 +13,12 @@ constexpr Link no_limit = {std::numeric_limits<double>::infinity(), 0.0};
 
 }  // namespace
 
-DappleStageShape dapple_stage_shape(const GroupLinks& links, const PlacedStage& stage, std::int64_t micro_batch) {
+DappleStageShape dapple_stage_shape(const GroupLinks& links, const PlacedStage& stage,
+                                    std::int64_t micro_batch) {
   DappleStageShape shape = {{}, stage.replicas, stage.slowest.bandwidth, stage.slowest.latency};
   const std::int64_t each = micro_batch / stage.replicas;
-  const std::int64_t more = micro_batch % stage.replicas;  // replicas with one sample more, the first ones
+  const std::int64_t more = micro_batch % stage.replicas;  // replicas with one sample more, the
+                                                           // first ones
   std::int64_t replica = 0;
   for (const TakenDevices& devices : stage.taken) {
     const int kind = links.cluster().kind_index_of_group(links.group_of_node(devices.node));
@@ -30,7 +32,8 @@ DappleStageShape dapple_stage_shape(const GroupLinks& links, const PlacedStage& 
   return shape;
 }
 
-DappleStageTable::DappleStageTable(const SearchSpace& space, const DappleStageShape& shape, double in_flight)
+DappleStageTable::DappleStageTable(const SearchSpace& space, const DappleStageShape& shape,
+                                   double in_flight)
     : num_layers_(space.instance.profile.num_layers()), shape_(shape) {
   choices_.replicas = shape.replicas;
   choices_.recompute = space.restrictions.recompute.value_or(Recompute::none);
@@ -65,12 +68,13 @@ void DappleStageTable::fill(const SearchSpace& space, int begin, double in_fligh
     stored += stored_bytes_of(profile, l, choices_.recompute);
     if (shape_.replicas > 1) {
       if (choices_.zero_stage >= 3) {
-        const double gather =
-            all_gather_seconds(slowest, shape_.replicas, profile.bytes_per_parameter.weight * parameters);
+        const double gather = all_gather_seconds(slowest, shape_.replicas,
+                                                 profile.bytes_per_parameter.weight * parameters);
         cost.forward += gather;
         cost.backward += gather;
       }
-      cost.all_reduce = all_reduce_seconds(slowest, shape_.replicas, profile.bytes_per_parameter.sent() * parameters);
+      cost.all_reduce = all_reduce_seconds(slowest, shape_.replicas,
+                                           profile.bytes_per_parameter.sent() * parameters);
     }
     cost.most_in_flight = most_in_flight(space, parameters, stored, in_flight);
   }
@@ -79,14 +83,19 @@ void DappleStageTable::fill(const SearchSpace& space, int begin, double in_fligh
 double DappleStageTable::most_in_flight(const SearchSpace& space, double parameters, double stored,
                                         double in_flight) const {
   const Instance& instance = space.instance;
-  const double model = bytes_per_parameter(instance.profile.bytes_per_parameter, choices_) * parameters;
+  const double model =
+      bytes_per_parameter(instance.profile.bytes_per_parameter, choices_) * parameters;
   for (const DappleStageShape::Part& part : shape_.parts) {
     const auto samples = static_cast<double>(part.samples);
-    const double workspace = samples * instance.profile.workspace_bytes_per_sample + instance.profile.workspace_bytes;
+    const double workspace =
+        samples * instance.profile.workspace_bytes_per_sample + instance.profile.workspace_bytes;
     const double memory = instance.cluster.device_kinds[part.kind].memory;
-    const auto fits = [&](double count) { return model + samples * (count * stored) + workspace <= memory; };
+    const auto fits = [&](double count) {
+      return model + samples * (count * stored) + workspace <= memory;
+    };
     if (fits(in_flight)) continue;
-    in_flight = std::min(in_flight, std::floor(std::max(0.0, memory - model - workspace) / (samples * stored)));
+    in_flight = std::min(
+        in_flight, std::floor(std::max(0.0, memory - model - workspace) / (samples * stored)));
     if (fits(in_flight + 1.0)) in_flight += 1.0;  // rounding
     while (in_flight > 0.0 && !fits(in_flight)) in_flight -= 1.0;
   }

@@ -14,7 +14,8 @@ struct DappleStageCost {
   double forward = 0.0;
   double backward = 0.0;
   double all_reduce = 0.0;
-  double most_in_flight = 0.0;  ///< micro-batches whose activations fit on all its devices, up to those of interest
+  double most_in_flight = 0.0;  ///< micro-batches whose activations fit on all its devices, up to
+                                ///< those of interest
   double both() const { return forward + backward; }  ///< F + B, in seconds
 };
 
@@ -34,7 +35,8 @@ struct DappleStageShape {
 };
 
 /// The shape of a stage with one device per replica and the samples divided evenly.
-DappleStageShape dapple_stage_shape(const GroupLinks& links, const PlacedStage& stage, std::int64_t micro_batch);
+DappleStageShape dapple_stage_shape(const GroupLinks& links, const PlacedStage& stage,
+                                    std::int64_t micro_batch);
 
 /// Costs of all intervals of layers on stages of one shape. Sums are taken in the order in which
 /// `dapple_seconds` takes them, so that it finds two stages equal where they are equal here.
@@ -54,14 +56,16 @@ class DappleStageTable {
  private:
   /// Rows are as long as layers are left.
   std::size_t row(int begin) const {
-    return static_cast<std::size_t>(begin) * num_layers_ - static_cast<std::size_t>(begin) * (begin + 1) / 2;
+    return static_cast<std::size_t>(begin) * num_layers_ -
+           static_cast<std::size_t>(begin) * (begin + 1) / 2;
   }
   void fill(const SearchSpace& space, int begin, double in_flight);
-  double most_in_flight(const SearchSpace& space, double parameters, double stored, double in_flight) const;
+  double most_in_flight(const SearchSpace& space, double parameters, double stored,
+                        double in_flight) const;
 
   int num_layers_;
   DappleStageShape shape_;
-  Stage choices_;                                                // replicas, recomputation, ZeRO stage
+  Stage choices_;  // replicas, recomputation, ZeRO stage
   std::vector<std::vector<std::pair<double, double>>> seconds_;  // [part][layer]: F and B
   std::vector<DappleStageCost> costs_;
 };

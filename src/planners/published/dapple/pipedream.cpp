@@ -24,7 +24,8 @@ class Hierarchy {
   Hierarchy(const SearchSpace& space, LayerSums& sums, std::int64_t micro_batch)
       : space_(space), cluster_(space.instance.cluster), sums_(sums), micro_batch_(micro_batch) {
     std::vector<DeviceId> one_of_each;
-    for (int node = 0; node < cluster_.num_nodes(); ++node) one_of_each.push_back(cluster_.devices_of_node(node)[0]);
+    for (int node = 0; node < cluster_.num_nodes(); ++node)
+      one_of_each.push_back(cluster_.devices_of_node(node)[0]);
     between_ = cluster_.slowest_link(one_of_each);
     int node = 0;
     for (int g = 0; g < static_cast<int>(cluster_.groups.size()); ++g) {
@@ -35,10 +36,12 @@ class Hierarchy {
     }
   }
 
-  /// The stages of the best pipeline, with their devices; none where there is none, or where the stop comes first.
+  /// The stages of the best pipeline, with their devices; none where there is none, or where the
+  /// stop comes first.
   std::vector<Stage> stages() {
     SlowestStage nodes(
-        num_layers(), cluster_.num_nodes(), node_counts(), [this](const UnitStage& stage) { return on_nodes(stage); },
+        num_layers(), cluster_.num_nodes(), node_counts(),
+        [this](const UnitStage& stage) { return on_nodes(stage); },
         [this](int end) { return cut_seconds(between_, end); });
     std::vector<Stage> result;
     if (!nodes.solve(0, space_.stop)) return result;
@@ -53,21 +56,27 @@ class Hierarchy {
   /// A whole micro-batch on one device.
   const PassSums& times_on(int group) {
     const Recompute recompute = space_.restrictions.recompute.value_or(Recompute::none);
-    const ReplicaGroup replica = {{cluster_.kind_index_of_group(group)}, {}, static_cast<double>(micro_batch_)};
+    const ReplicaGroup replica = {
+        {cluster_.kind_index_of_group(group)}, {}, static_cast<double>(micro_batch_)};
     return sums_.times(replica, 1, recompute);
   }
 
   double all_reduce(const Link& link, int n, const Interval& layers) const {
-    const double parameters = sums_.parameters(static_cast<int>(layers.begin), static_cast<int>(layers.end));
-    return all_reduce_seconds(link, n, space_.instance.profile.bytes_per_parameter.sent() * parameters);
+    const double parameters =
+        sums_.parameters(static_cast<int>(layers.begin), static_cast<int>(layers.end));
+    return all_reduce_seconds(link, n,
+                              space_.instance.profile.bytes_per_parameter.sent() * parameters);
   }
 
   double cut_seconds(const Link& link, int end) const {
-    const double bytes = space_.instance.profile.layers[end - 1].output_bytes * static_cast<double>(micro_batch_);
+    const double bytes =
+        space_.instance.profile.layers[end - 1].output_bytes * static_cast<double>(micro_batch_);
     return 2.0 * (bytes / link.bandwidth + link.latency);
   }
 
-  Link link_inside(int group) const { return cluster_.slowest_link(cluster_.devices_of_node(first_node_[group])); }
+  Link link_inside(int group) const {
+    return cluster_.slowest_link(cluster_.devices_of_node(first_node_[group]));
+  }
 
   /// Devices of one node, any layers: the first level.
   SlowestStage inside(int group) {
@@ -79,8 +88,10 @@ class Hierarchy {
             [this, group, link](const UnitStage& stage) {
               if (stage.num_units > micro_batch_) return infinity;
               const auto [begin, end] = stage.layers;
-              const double compute = times_[group]->of(static_cast<int>(begin), static_cast<int>(end)).total;
-              return std::max(compute / stage.num_units, all_reduce(link, stage.num_units, stage.layers));
+              const double compute =
+                  times_[group]->of(static_cast<int>(begin), static_cast<int>(end)).total;
+              return std::max(compute / stage.num_units,
+                              all_reduce(link, stage.num_units, stage.layers));
             },
             [this, link](int end) { return cut_seconds(link, end); }};
   }
@@ -91,18 +102,22 @@ class Hierarchy {
     for (int begin = 0; begin < num_layers(); ++begin) {
       level.solve(begin, space_.stop);
       inside_.back().emplace_back(num_layers() + 1, infinity);
-      for (int end = begin + 1; end <= num_layers(); ++end) inside_.back().back()[end] = level.seconds(end);
+      for (int end = begin + 1; end <= num_layers(); ++end)
+        inside_.back().back()[end] = level.seconds(end);
     }
   }
 
   int group_of(int node) const {
-    return static_cast<int>(std::upper_bound(first_node_.begin(), first_node_.end(), node) - first_node_.begin()) - 1;
+    return static_cast<int>(std::upper_bound(first_node_.begin(), first_node_.end(), node) -
+                            first_node_.begin()) -
+           1;
   }
 
   /// Pipelines of the first level side by side on some nodes: a stage of the second level.
   double on_nodes(const UnitStage& stage) const {
     const int group = group_of(stage.first_unit);
-    if (group_of(stage.first_unit + stage.num_units - 1) != group || stage.num_units > micro_batch_) return infinity;
+    if (group_of(stage.first_unit + stage.num_units - 1) != group || stage.num_units > micro_batch_)
+      return infinity;
     const double slowest = inside_[group][stage.layers.begin][stage.layers.end];
     return std::max(slowest / stage.num_units, all_reduce(between_, stage.num_units, stage.layers));
   }
@@ -110,9 +125,11 @@ class Hierarchy {
   std::vector<int> node_counts() const {
     std::vector<int> counts;
     for (int count = 1; count <= cluster_.num_nodes(); ++count) {
-      const bool whole_group = std::any_of(cluster_.groups.begin(), cluster_.groups.end(),
-                                           [count](const NodeGroup& group) { return group.count == count; });
-      if (cluster_.num_nodes() <= most_nodes_each || (count & (count - 1)) == 0 || whole_group) counts.push_back(count);
+      const bool whole_group =
+          std::any_of(cluster_.groups.begin(), cluster_.groups.end(),
+                      [count](const NodeGroup& group) { return group.count == count; });
+      if (cluster_.num_nodes() <= most_nodes_each || (count & (count - 1)) == 0 || whole_group)
+        counts.push_back(count);
     }
     return counts;
   }
@@ -126,7 +143,8 @@ class Hierarchy {
       stage.layers = {inner.layers};
       for (int node = outer.first_unit; node < outer.first_unit + outer.num_units; ++node) {
         const std::vector<DeviceId> devices = cluster_.devices_of_node(node);
-        for (int k = 0; k < inner.num_units; ++k) stage.devices.push_back({devices[inner.first_unit + k]});
+        for (int k = 0; k < inner.num_units; ++k)
+          stage.devices.push_back({devices[inner.first_unit + k]});
       }
       stage.replicas = static_cast<int>(stage.devices.size());
       stage.recompute = space_.restrictions.recompute.value_or(Recompute::none);
@@ -139,10 +157,11 @@ class Hierarchy {
   const Cluster& cluster_;
   LayerSums& sums_;
   std::int64_t micro_batch_;
-  Link between_;                                          // slowest between any two nodes
-  std::vector<const PassSums*> times_;                    // of a micro-batch on a device of each group
-  std::vector<int> first_node_;                           // of each group
-  std::vector<std::vector<std::vector<double>>> inside_;  // [group][begin][end]: the slowest stage inside a node
+  Link between_;                        // slowest between any two nodes
+  std::vector<const PassSums*> times_;  // of a micro-batch on a device of each group
+  std::vector<int> first_node_;         // of each group
+  std::vector<std::vector<std::vector<double>>> inside_;  // [group][begin][end]: the slowest stage
+                                                          // inside a node
 };
 
 /// The plan for one micro-batch size; nothing where some replica gets no sample.
@@ -163,10 +182,12 @@ std::optional<Plan> plan_for(const SearchSpace& space, LayerSums& sums, std::int
 
 /// What the restrictions ask for that the plan has not; empty when it has all.
 std::string missing_in(const Plan& plan, const Restrictions& fixed) {
-  const bool replicas = !fixed.data || std::all_of(plan.stages.begin(), plan.stages.end(),
-                                                   [&](const Stage& stage) { return stage.replicas == *fixed.data; });
+  const bool replicas =
+      !fixed.data || std::all_of(plan.stages.begin(), plan.stages.end(),
+                                 [&](const Stage& stage) { return stage.replicas == *fixed.data; });
   if (!replicas) return fmt::format("data = {}", *fixed.data);
-  if (fixed.pipeline && *fixed.pipeline != plan.num_stages()) return fmt::format("pipeline = {}", *fixed.pipeline);
+  if (fixed.pipeline && *fixed.pipeline != plan.num_stages())
+    return fmt::format("pipeline = {}", *fixed.pipeline);
   if (fixed.tensor && *fixed.tensor != 1) return fmt::format("tensor = {}", *fixed.tensor);
   return "";
 }
@@ -182,7 +203,8 @@ Outcome PipeDreamPlanner::search(const SearchSpace& space) const {
   std::string missing;
   std::optional<Plan> best;
   double least = infinity;
-  for (const std::int64_t micro_batch : micro_batch_sizes(space.instance.global_batch_size, space.restrictions)) {
+  for (const std::int64_t micro_batch :
+       micro_batch_sizes(space.instance.global_batch_size, space.restrictions)) {
     if (space.stop.requested()) outcome.complete = false;
     if (!outcome.complete) break;
     std::optional<Plan> plan = plan_for(space, sums, micro_batch);

@@ -6,8 +6,8 @@
 
 namespace pptrain {
 
-SlowestStage::SlowestStage(int num_layers, int num_units, std::vector<int> unit_counts, StageSeconds stage,
-                           CutSeconds cut)
+SlowestStage::SlowestStage(int num_layers, int num_units, std::vector<int> unit_counts,
+                           StageSeconds stage, CutSeconds cut)
     : num_layers_(num_layers),
       num_units_(num_units),
       unit_counts_(std::move(unit_counts)),

@@ -15,8 +15,8 @@ struct UnitStage {
   int num_units = 1;
 };
 
-/// PipeDream's dynamic programme: layers from some first one on and units (devices, nodes) in a row, divided into
-/// stages so that the slowest stage or cut between two is fastest.
+/// PipeDream's dynamic programme: layers from some first one on and units (devices, nodes) in a
+/// row, divided into stages so that the slowest stage or cut between two is fastest.
 class SlowestStage {
  public:
   /// Seconds of a stage; infinite where there is none such.
@@ -24,11 +24,13 @@ class SlowestStage {
   /// Seconds of the cut behind layer `end - 1`.
   using CutSeconds = std::function<double(int end)>;
 
-  /// `unit_counts`: that a stage may have, ascending; all units that are left may be one stage, too.
-  SlowestStage(int num_layers, int num_units, std::vector<int> unit_counts, StageSeconds stage, CutSeconds cut);
+  /// `unit_counts`: that a stage may have, ascending; all units that are left may be one stage,
+  /// too.
+  SlowestStage(int num_layers, int num_units, std::vector<int> unit_counts, StageSeconds stage,
+               CutSeconds cut);
 
-  /// Solves for chains that begin with layer `begin`. False where the stop comes first: what is not known by then is
-  /// infinite.
+  /// Solves for chains that begin with layer `begin`. False where the stop comes first: what is not
+  /// known by then is infinite.
   bool solve(int begin, const Stop& stop = Stop());
   /// The slowest stage of layers [begin, end) on all units; infinite where nothing is possible.
   double seconds(int end) const { return best_[index(end, num_units_)].seconds; }
@@ -40,7 +42,9 @@ class SlowestStage {
     double seconds = 0.0;
     UnitStage last;
   };
-  std::size_t index(int end, int units) const { return static_cast<std::size_t>(end) * (num_units_ + 1) + units; }
+  std::size_t index(int end, int units) const {
+    return static_cast<std::size_t>(end) * (num_units_ + 1) + units;
+  }
   void find(int begin, int end, int units);
 
   int num_layers_;

@@ -9,7 +9,9 @@ namespace {
 class ReplicaCursor {
  public:
   ReplicaCursor(const std::vector<TakenDevices>& taken, std::int64_t micro_batch)
-      : taken_(taken), each_(micro_batch / num_devices(taken)), more_(micro_batch % num_devices(taken)) {
+      : taken_(taken),
+        each_(micro_batch / num_devices(taken)),
+        more_(micro_batch % num_devices(taken)) {
     end_ = size();
   }
 
@@ -60,20 +62,25 @@ GroupLinks::GroupLinks(const Cluster& cluster) : cluster_(cluster) {
     node += group.count;
     device += group.count * group.num_devices;
     const bool alone = group.num_devices == 1;
-    inside_.push_back(alone ? Link{}
-                            : cluster.path(DeviceId(first_device_.back()), DeviceId(first_device_.back() + 1)));
+    inside_.push_back(
+        alone ? Link{}
+              : cluster.path(DeviceId(first_device_.back()), DeviceId(first_device_.back() + 1)));
   }
 }
 
 int GroupLinks::group_of_node(int node) const {
-  return static_cast<int>(std::upper_bound(first_node_.begin(), first_node_.end(), node) - first_node_.begin()) - 1;
+  return static_cast<int>(std::upper_bound(first_node_.begin(), first_node_.end(), node) -
+                          first_node_.begin()) -
+         1;
 }
 
 const Link& GroupLinks::between(int group, int other) {
   const auto [place, is_new] = between_.try_emplace({group, other});
   if (is_new) {
-    const int behind = group == other ? cluster_.groups[group].num_devices : 0;  // another node of the same group
-    place->second = cluster_.path(DeviceId(first_device_[group]), DeviceId(first_device_[other] + behind));
+    const int behind = group == other ? cluster_.groups[group].num_devices : 0;  // another node of
+                                                                                 // the same group
+    place->second =
+        cluster_.path(DeviceId(first_device_[group]), DeviceId(first_device_[other] + behind));
   }
   return place->second;
 }
@@ -83,7 +90,8 @@ TransferLoads::TransferLoads(GroupLinks& links, const std::vector<TakenDevices>&
   UplinkLoad out;
   UplinkLoad in;
   const auto uplink = [&](const UplinkLoad& load) {
-    if (load.node >= 0) add(load.samples, links.cluster().groups[links.group_of_node(load.node)].uplink);
+    if (load.node >= 0)
+      add(load.samples, links.cluster().groups[links.group_of_node(load.node)].uplink);
   };
   const auto pass = [&](UplinkLoad& load, int node, double samples) {
     if (load.node != node) {

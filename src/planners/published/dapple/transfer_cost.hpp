@@ -30,12 +30,13 @@ class GroupLinks {
   std::map<std::pair<int, int>, Link> between_;
 };
 
-/// What a communication stage of DAPPLE carries at once: samples over a link, for each kind of link the most. It goes
-/// from a stage to the next, both with one device per replica and the micro-batch's samples divided evenly.
+/// What a communication stage of DAPPLE carries at once: samples over a link, for each kind of link
+/// the most. It goes from a stage to the next, both with one device per replica and the
+/// micro-batch's samples divided evenly.
 class TransferLoads {
  public:
-  TransferLoads(GroupLinks& links, const std::vector<TakenDevices>& sender, const std::vector<TakenDevices>& receiver,
-                std::int64_t micro_batch);
+  TransferLoads(GroupLinks& links, const std::vector<TakenDevices>& sender,
+                const std::vector<TakenDevices>& receiver, std::int64_t micro_batch);
 
   /// F, and B too: the larger of the slowest pair of devices and the slowest node's uplink.
   double seconds(double bytes_per_sample) const;

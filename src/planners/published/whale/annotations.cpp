@@ -14,7 +14,8 @@ namespace {
 
 class AnnotationReader {
  public:
-  AnnotationReader(const Instance& instance, const Restrictions& restrictions, const std::string& source)
+  AnnotationReader(const Instance& instance, const Restrictions& restrictions,
+                   const std::string& source)
       : instance_(instance), fixed_(restrictions), source_(source) {}
 
   AnnotatedModel read() {
@@ -22,7 +23,8 @@ class AnnotationReader {
       check_layers(i);
       check_devices(i);
       const Annotation& annotation = fixed_.annotations[i];
-      model_.parts.push_back({annotation.layers, annotation.primitive, static_cast<int>(annotation.devices)});
+      model_.parts.push_back(
+          {annotation.layers, annotation.primitive, static_cast<int>(annotation.devices)});
     }
     place();
     for (std::size_t i = 0; i < model_.parts.size(); ++i) check_degree(i);
@@ -32,13 +34,15 @@ class AnnotationReader {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& key, const std::string& problem, const std::string& reason,
-                           const std::string& suggestion) const {
+  [[noreturn]] void refuse(const std::string& key, const std::string& problem,
+                           const std::string& reason, const std::string& suggestion) const {
     throw_bad_input({fixed_.place_of(key, source_), problem, reason, suggestion});
   }
 
   static std::string key(std::size_t i) { return fmt::format("annotate[{}]", i); }
-  static std::string text(Interval layers) { return fmt::format("[{}, {}]", layers.begin, layers.end); }
+  static std::string text(Interval layers) {
+    return fmt::format("[{}, {}]", layers.begin, layers.end);
+  }
   int num_layers() const { return instance_.profile.num_layers(); }
   int num_devices() const { return instance_.cluster.num_devices(); }
 
@@ -52,21 +56,28 @@ class AnnotationReader {
     if (i == 0) return;
     const Interval before = fixed_.annotations[i - 1].layers;
     if (!intersect(before, layers).empty()) {
-      refuse(key(i), fmt::format("layers = {} overlap {} of the annotation above", text(layers), text(before)),
-             "a layer belongs to one TaskGraph", fmt::format("begin with layer {}", before.end));
+      refuse(
+          key(i),
+          fmt::format("layers = {} overlap {} of the annotation above", text(layers), text(before)),
+          "a layer belongs to one TaskGraph", fmt::format("begin with layer {}", before.end));
     }
     if (layers.begin < before.begin) {
-      refuse(key(i), fmt::format("layers = {} come before {} of the annotation above", text(layers), text(before)),
-             "TaskGraphs follow one another as the layers do", "list the annotations in layer order");
+      refuse(key(i),
+             fmt::format("layers = {} come before {} of the annotation above", text(layers),
+                         text(before)),
+             "TaskGraphs follow one another as the layers do",
+             "list the annotations in layer order");
     }
   }
 
   void check_devices(std::size_t i) const {
     const std::int64_t devices = fixed_.annotations[i].devices;
-    if (devices < 1) refuse(key(i), fmt::format("devices = {}", devices), "it must be at least 1", "use 1");
+    if (devices < 1)
+      refuse(key(i), fmt::format("devices = {}", devices), "it must be at least 1", "use 1");
     if (devices <= num_devices()) return;
     refuse(key(i), fmt::format("devices = {} are more than there are", devices),
-           fmt::format("the cluster has {}", num_devices()), fmt::format("use at most {}", num_devices()));
+           fmt::format("the cluster has {}", num_devices()),
+           fmt::format("use at most {}", num_devices()));
   }
 
   void place() {
@@ -81,7 +92,8 @@ class AnnotationReader {
     }
     if (num_devices() % sum != 0) {
       refuse(key(0), fmt::format("the annotations ask for {} devices", sum),
-             fmt::format("the cluster has {}, which is no multiple: the pipeline cannot be replicated on the rest",
+             fmt::format("the cluster has {}, which is no multiple: the pipeline cannot be "
+                         "replicated on the rest",
                          num_devices()),
              fmt::format("let them add up to a divisor of {}", num_devices()));
     }
@@ -89,25 +101,33 @@ class AnnotationReader {
   }
 
   void check_shareable() const {
-    const bool alike = std::all_of(model_.parts.begin(), model_.parts.end(), [&](const AnnotatedPart& part) {
-      return part.primitive == model_.parts[0].primitive;
-    });
+    const bool alike = std::all_of(
+        model_.parts.begin(), model_.parts.end(),
+        [&](const AnnotatedPart& part) { return part.primitive == model_.parts[0].primitive; });
     if (fixed_.blocks || alike) return;
     refuse(key(0), "the annotated parts share their devices and are divided differently",
-           "here the layers of a stage are divided in one way", "let their devices add up to those of the cluster");
+           "here the layers of a stage are divided in one way",
+           "let their devices add up to those of the cluster");
   }
 
   void check_equal_devices() const {
     for (std::size_t i = 1; i < model_.parts.size(); ++i) {
       if (model_.parts[i].devices == model_.parts[0].devices) continue;
-      refuse(key(i), fmt::format("devices = {} beside {}", model_.parts[i].devices, model_.parts[0].devices),
-             fmt::format("parts that share the {} devices have to use the same number of them", num_devices()),
-             "use the same number, or fewer devices in all for a pipeline");
+      refuse(
+          key(i),
+          fmt::format("devices = {} beside {}", model_.parts[i].devices, model_.parts[0].devices),
+          fmt::format("parts that share the {} devices have to use the same number of them",
+                      num_devices()),
+          "use the same number, or fewer devices in all for a pipeline");
     }
   }
 
-  int degree(const AnnotatedPart& part) const { return part.primitive == Primitive::split ? part.devices : 1; }
-  int replicas(const AnnotatedPart& part) const { return part.devices / degree(part) * model_.pipelines; }
+  int degree(const AnnotatedPart& part) const {
+    return part.primitive == Primitive::split ? part.devices : 1;
+  }
+  int replicas(const AnnotatedPart& part) const {
+    return part.devices / degree(part) * model_.pipelines;
+  }
 
   bool has_rows(int layer, int n) const {
     const auto& groups = instance_.cluster.groups;
@@ -126,8 +146,9 @@ class AnnotationReader {
         if (has_rows(layer, static_cast<int>(n))) known.push_back(fmt::format("{}", n));
       }
       refuse(key(i), fmt::format("split over {} devices cannot be used", part.devices),
-             fmt::format("the profile has no rows of layer \"{}\" at that degree on every kind of device",
-                         instance_.profile.layers[layer].name),
+             fmt::format(
+                 "the profile has no rows of layer \"{}\" at that degree on every kind of device",
+                 instance_.profile.layers[layer].name),
              "degrees that it has: " + join(known));
     }
   }
@@ -173,10 +194,12 @@ class AnnotationReader {
     }
   }
 
-  void check_fixed(const std::string& degree_key, const AutoInt& value, int asked, Interval layers) const {
+  void check_fixed(const std::string& degree_key, const AutoInt& value, int asked,
+                   Interval layers) const {
     if (!value || *value == asked) return;
     refuse(degree_key, fmt::format("{} = {} contradicts the annotations", degree_key, *value),
-           fmt::format("layers {} have {} there", text(layers), asked), "use \"auto\", or other annotations");
+           fmt::format("layers {} have {} there", text(layers), asked),
+           "use \"auto\", or other annotations");
   }
 
   const Instance& instance_;
@@ -207,7 +230,8 @@ TaskGraphs AnnotatedModel::task_graphs() const {
   return result;
 }
 
-AnnotatedModel annotated_model(const Instance& instance, const Restrictions& restrictions, const std::string& source) {
+AnnotatedModel annotated_model(const Instance& instance, const Restrictions& restrictions,
+                               const std::string& source) {
   return AnnotationReader(instance, restrictions, source).read();
 }
 

@@ -28,14 +28,16 @@ struct AnnotatedModel {
   PartPlacement placement = PartPlacement::pipeline;
   int pipelines = 1;  ///< nested data parallelism
 
-  /// Each part as a TaskGraph; those that share devices as one, where they are all replicated or all split.
+  /// Each part as a TaskGraph; those that share devices as one, where they are all replicated or
+  /// all split.
   TaskGraphs task_graphs() const;
 };
 
-/// Reads the annotations, of which there is at least one. They share devices when they ask for more than
-/// there are in all, or when `pipeline = 1` is fixed. Contradictions among them, with the model, the
-/// cluster, the profile or the fixed degrees throw `Error` (exit code 2), `source` being the place where
-/// a key has none of its own.
-AnnotatedModel annotated_model(const Instance& instance, const Restrictions& restrictions, const std::string& source);
+/// Reads the annotations, of which there is at least one. They share devices when they ask for more
+/// than there are in all, or when `pipeline = 1` is fixed. Contradictions among them, with the
+/// model, the cluster, the profile or the fixed degrees throw `Error` (exit code 2), `source` being
+/// the place where a key has none of its own.
+AnnotatedModel annotated_model(const Instance& instance, const Restrictions& restrictions,
+                               const std::string& source);
 
 }  // namespace pptrain

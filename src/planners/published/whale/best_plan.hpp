@@ -12,12 +12,12 @@ namespace pptrain {
 /// The best of the plans that a search makes, by AMP Eq. 4.
 class BestPlan {
  public:
-  /// What decides ties, in COST.md's order: stages, replicas, degree, micro-batch size, then what the
-  /// search adds.
+  /// What decides ties, in this order: stages, replicas, degree, micro-batch size, then what
+  /// the search adds.
   using Key = std::vector<std::int64_t>;
 
-  /// Takes the plan, without names and predictions, if it fits and is faster than the best one, or as
-  /// fast and before it in the order of ties.
+  /// Takes the plan, without names and predictions, if it fits and is faster than the best one, or
+  /// as fast and before it in the order of ties.
   void offer(const SearchSpace& space, Plan plan, Key key);
 
   /// The best plan so far, without names and predictions; nothing when no offer was taken.

@@ -27,7 +27,8 @@ std::vector<bool> layers_with_rows(const Instance& instance, int n) {
 }
 
 /// Split parts as runs of layers, where part p begins with layer `begins[p]`.
-std::vector<Interval> split_runs(const AnnotatedModel& model, const std::vector<int>& begins, int layers) {
+std::vector<Interval> split_runs(const AnnotatedModel& model, const std::vector<int>& begins,
+                                 int layers) {
   std::vector<Interval> runs;
   for (std::size_t p = 0; p < begins.size(); ++p) {
     if (model.parts[p].primitive != Primitive::split) continue;
@@ -42,7 +43,8 @@ std::vector<Interval> split_runs(const AnnotatedModel& model, const std::vector<
 }
 
 /// The beginnings with the least value, changed one by one until none gets better.
-std::vector<int> best_begins(const AnnotatedModel& model, const std::function<double(const std::vector<int>&)>& value) {
+std::vector<int> best_begins(const AnnotatedModel& model,
+                             const std::function<double(const std::vector<int>&)>& value) {
   std::vector<int> begins;
   for (const AnnotatedPart& part : model.parts) begins.push_back(part.last_begin);
   double least = value(begins);
@@ -68,11 +70,13 @@ std::vector<int> best_begins(const AnnotatedModel& model, const std::function<do
 }  // namespace
 
 double HybridSearch::in_flight(std::int64_t micro_batch) const {
-  return static_cast<double>(micro_batches_in_flight(plan_with(space_, micro_batch, 1), StageId(0)));
+  return static_cast<double>(
+      micro_batches_in_flight(plan_with(space_, micro_batch, 1), StageId(0)));
 }
 
 double HybridSearch::seconds(const SharedStage::Cost& cost, std::int64_t micro_batch) const {
-  return static_cast<double>(space_.instance.global_batch_size / micro_batch) * cost.seconds + cost.gradient_seconds;
+  return static_cast<double>(space_.instance.global_batch_size / micro_batch) * cost.seconds +
+         cost.gradient_seconds;
 }
 
 bool HybridSearch::offer(const Pair& pair, std::int64_t micro_batch, std::optional<Stage> stage) {
@@ -80,9 +84,9 @@ bool HybridSearch::offer(const Pair& pair, std::int64_t micro_batch, std::option
   ++num_examined_;
   Plan plan = plan_with(space_, micro_batch, 1);
   plan.stages[0] = std::move(*stage);
-  best_.offer(
-      space_, std::move(plan),
-      {1, pair.base.replicas(), pair.base.tensor_parallel(), micro_batch, pair.order, pair.runs.tensor_parallel()});
+  best_.offer(space_, std::move(plan),
+              {1, pair.base.replicas(), pair.base.tensor_parallel(), micro_batch, pair.order,
+               pair.runs.tensor_parallel()});
   return true;
 }
 
@@ -107,15 +111,18 @@ void HybridSearch::search_runs(double limit) {
 }
 
 /// Pairs with even shards, and with uneven ones where members differ.
-std::deque<HybridSearch::Pair> HybridSearch::pairs(int base, int runs, const std::vector<DeviceId>& devices,
+std::deque<HybridSearch::Pair> HybridSearch::pairs(int base, int runs,
+                                                   const std::vector<DeviceId>& devices,
                                                    int order) {
   const Cluster& cluster = space_.instance.cluster;
   std::deque<Pair> pairs;
-  pairs.push_back({StageMesh(cluster, base, devices), StageMesh(cluster, runs, devices, Sharding::patterns), order});
-  const Shards shards = uneven_shards(space_.instance, runs, devices, 0.0, space_.restrictions.has_whole_experts());
+  pairs.push_back({StageMesh(cluster, base, devices),
+                   StageMesh(cluster, runs, devices, Sharding::patterns), order});
+  const Shards shards =
+      uneven_shards(space_.instance, runs, devices, 0.0, space_.restrictions.has_whole_experts());
   if (!shards.empty()) {
-    pairs.push_back(
-        {StageMesh(cluster, base, devices), StageMesh(cluster, runs, devices, Sharding::patterns, shards), order + 1});
+    pairs.push_back({StageMesh(cluster, base, devices),
+                     StageMesh(cluster, runs, devices, Sharding::patterns, shards), order + 1});
   }
   return pairs;
 }
@@ -135,15 +142,18 @@ void HybridSearch::search_runs_of(const Pair& pair, double limit) {
   }
 }
 
-void HybridSearch::search_runs_of(const SharedStage& stage, const Pair& pair, std::int64_t micro_batch, double limit) {
+void HybridSearch::search_runs_of(const SharedStage& stage, const Pair& pair,
+                                  std::int64_t micro_batch, double limit) {
   const double micro_batches = static_cast<double>(space_.instance.global_batch_size / micro_batch);
-  for (const Choice& choice : fastest_runs(stage, pair.runs.tensor_parallel(), micro_batches, limit)) {
+  for (const Choice& choice :
+       fastest_runs(stage, pair.runs.tensor_parallel(), micro_batches, limit)) {
     if (choice.seconds >= best_.seconds()) return;
     offer(pair, micro_batch, stage.stage(all_layers(), choice.runs));
   }
 }
 
-std::vector<HybridSearch::Choice> HybridSearch::fastest_runs(const SharedStage& stage, int tensor_parallel,
+std::vector<HybridSearch::Choice> HybridSearch::fastest_runs(const SharedStage& stage,
+                                                             int tensor_parallel,
                                                              double micro_batches, double limit) {
   std::vector<Choice> choices;
   if (micro_batches * stage.least_seconds(all_layers()) >= limit) return choices;
@@ -151,7 +161,8 @@ std::vector<HybridSearch::Choice> HybridSearch::fastest_runs(const SharedStage& 
   const auto layers = static_cast<int>(known.size());
   const auto keep_fastest = [&choices] {
     const std::size_t kept = std::min(choices.size(), most_choices);
-    std::partial_sort(choices.begin(), choices.begin() + static_cast<std::ptrdiff_t>(kept), choices.end(),
+    std::partial_sort(choices.begin(), choices.begin() + static_cast<std::ptrdiff_t>(kept),
+                      choices.end(),
                       [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
     choices.resize(kept);
   };
@@ -174,7 +185,8 @@ void HybridSearch::search_annotated(const AnnotatedModel& model) {
   const Instance& instance = space_.instance;
   const int devices = model.parts.front().devices;
   int order = 0;
-  for (const VirtualDevices& sequence : virtual_devices(instance.cluster, {devices}, model.pipelines)) {
+  for (const VirtualDevices& sequence :
+       virtual_devices(instance.cluster, {devices}, model.pipelines)) {
     for (const Pair& pair : pairs(1, devices, sequence[0], order)) {
       for (const std::int64_t micro_batch : micro_batches_for(space_, pair.base.replicas())) {
         for (const StageOption& option : stage_options(space_)) {
@@ -191,12 +203,15 @@ void HybridSearch::search_annotated(const AnnotatedModel& model) {
   }
 }
 
-void HybridSearch::search_annotated(const AnnotatedModel& model, const Pair& pair, std::int64_t micro_batch,
-                                    StageOption option) {
+void HybridSearch::search_annotated(const AnnotatedModel& model, const Pair& pair,
+                                    std::int64_t micro_batch, StageOption option) {
   const Instance& instance = space_.instance;
-  const SharedStage stage(instance, times_, {pair.base, pair.runs}, micro_batch, option, in_flight(micro_batch));
+  const SharedStage stage(instance, times_, {pair.base, pair.runs}, micro_batch, option,
+                          in_flight(micro_batch));
   const int layers = instance.profile.num_layers();
-  const auto runs = [&](const std::vector<int>& begins) { return split_runs(model, begins, layers); };
+  const auto runs = [&](const std::vector<int>& begins) {
+    return split_runs(model, begins, layers);
+  };
   const std::vector<int> fastest = best_begins(model, [&](const std::vector<int>& begins) {
     return seconds(stage.cost(all_layers(), runs(begins)), micro_batch);
   });
@@ -206,8 +221,9 @@ void HybridSearch::search_annotated(const AnnotatedModel& model, const Pair& pai
     plan.stages[0] = stage.tightest_stage(all_layers(), runs(begins));
     return plan;
   };
-  const std::vector<int> smallest =
-      best_begins(model, [&](const std::vector<int>& begins) { return fullest_use(instance, tightest(begins)); });
+  const std::vector<int> smallest = best_begins(model, [&](const std::vector<int>& begins) {
+    return fullest_use(instance, tightest(begins));
+  });
   if (offer(pair, micro_batch, stage.stage(all_layers(), runs(smallest)))) return;
   const Plan plan = tightest(smallest);
   const double use = fullest_use(instance, plan);

@@ -11,19 +11,19 @@
 
 namespace pptrain {
 
-/// Searches plans of one stage in which the same devices divide some layers differently from the others
-/// (Whale's Example 2), for the least AMP Eq. 4.
+/// Searches plans of one stage in which the same devices divide some layers differently from the
+/// others (Whale's Example 2), for the least AMP Eq. 4.
 class HybridSearch {
  public:
   /// `times` belong to the same instance.
   HybridSearch(const SearchSpace& space, SampleTimes& times) : space_(space), times_(times) {}
 
-  /// One run of layers at another degree than the rest: every run, degrees, micro-batch size and order
-  /// of the devices. Plans that take `limit` or more are left out, and so are all where the replicas or the
-  /// degree are fixed, which holds for every layer.
+  /// One run of layers at another degree than the rest: every run, degrees, micro-batch size and
+  /// order of the devices. Plans that take `limit` or more are left out, and so are all where the
+  /// replicas or the degree are fixed, which holds for every layer.
   void search_runs(double limit);
-  /// The annotated parts, replicated and split, on the same devices; layers between them go where they
-  /// take less.
+  /// The annotated parts, replicated and split, on the same devices; layers between them go where
+  /// they take less.
   void search_annotated(const AnnotatedModel& model);
 
   const BestPlan& best() const { return best_; }  ///< the best plan of all searches so far
@@ -48,9 +48,12 @@ class HybridSearch {
 
   std::deque<Pair> pairs(int base, int runs, const std::vector<DeviceId>& devices, int order);
   void search_runs_of(const Pair& pair, double limit);
-  void search_runs_of(const SharedStage& stage, const Pair& pair, std::int64_t micro_batch, double limit);
-  std::vector<Choice> fastest_runs(const SharedStage& stage, int tensor_parallel, double micro_batches, double limit);
-  void search_annotated(const AnnotatedModel& model, const Pair& pair, std::int64_t micro_batch, StageOption option);
+  void search_runs_of(const SharedStage& stage, const Pair& pair, std::int64_t micro_batch,
+                      double limit);
+  std::vector<Choice> fastest_runs(const SharedStage& stage, int tensor_parallel,
+                                   double micro_batches, double limit);
+  void search_annotated(const AnnotatedModel& model, const Pair& pair, std::int64_t micro_batch,
+                        StageOption option);
   double in_flight(std::int64_t micro_batch) const;
   double seconds(const SharedStage::Cost& cost, std::int64_t micro_batch) const;
   Interval all_layers() const { return {0, space_.instance.profile.num_layers()}; }

@@ -19,7 +19,8 @@ void PipelineSearch::add(const TaskGraphs& graphs) {
   const auto num_graphs = static_cast<double>(graphs.graphs.size());
   const double state = whole_state_bytes(instance.profile) / num_graphs;
   int order = 0;
-  for (const VirtualDevices& devices : virtual_devices(instance.cluster, graphs.devices(), graphs.pipelines)) {
+  for (const VirtualDevices& devices :
+       virtual_devices(instance.cluster, graphs.devices(), graphs.pipelines)) {
     std::vector<Shards> shards(devices.size());
     add(graphs, order++, devices, shards);
     bool any = false;
@@ -38,7 +39,8 @@ void PipelineSearch::add(const TaskGraphs& graphs, int order, const VirtualDevic
   for (std::size_t i = 0; i < devices.size(); ++i) {
     const TaskGraph& graph = graphs.graphs[i];
     const Sharding sharding = space_.restrictions.blocks ? graph.sharding : Sharding::profiled;
-    layout.meshes.emplace_back(space_.instance.cluster, graph.tensor_parallel, devices[i], sharding, shards[i]);
+    layout.meshes.emplace_back(space_.instance.cluster, graph.tensor_parallel, devices[i], sharding,
+                               shards[i]);
   }
   layouts_.push_back(std::move(layout));
 }
@@ -49,16 +51,19 @@ std::vector<std::int64_t> PipelineSearch::micro_batches(const PipelineLayout& la
 
 void PipelineSearch::make_costs(const PipelineCandidate& candidate, Costs& costs) {
   const PipelineLayout& layout = *candidate.layout;
-  const Plan plan = plan_with(space_, candidate.micro_batch, static_cast<int>(layout.meshes.size()));
+  const Plan plan =
+      plan_with(space_, candidate.micro_batch, static_cast<int>(layout.meshes.size()));
   std::vector<ChainStage> stages;
   for (int i = 0; i < plan.num_stages(); ++i) {
-    costs.meshes.emplace_back(space_.instance, times_, layout.meshes[i], candidate.micro_batch, options_,
-                              Shares::balanced);
+    costs.meshes.emplace_back(space_.instance, times_, layout.meshes[i], candidate.micro_batch,
+                              options_, Shares::balanced);
     const TaskGraph& graph = layout.graphs.graphs[i];
-    stages.push_back({&costs.meshes.back(), static_cast<double>(micro_batches_in_flight(plan, StageId(i))),
+    stages.push_back({&costs.meshes.back(),
+                      static_cast<double>(micro_batches_in_flight(plan, StageId(i))),
                       graph.first_end, graph.last_end});
   }
-  costs.problem.emplace(space_.instance, std::move(stages), static_cast<double>(plan.micro_batches));
+  costs.problem.emplace(space_.instance, std::move(stages),
+                        static_cast<double>(plan.micro_batches));
 }
 
 void PipelineSearch::run() {
@@ -96,13 +101,13 @@ void PipelineSearch::examine(const Bounded& bounded) {
 
 BestPlan::Key PipelineSearch::key_of(const PipelineCandidate& candidate) const {
   const TaskGraphs& graphs = candidate.layout->graphs;
-  return {static_cast<std::int64_t>(graphs.graphs.size()), graphs.replicas(0), graphs.graphs[0].tensor_parallel,
-          candidate.micro_batch, candidate.layout->order};
+  return {static_cast<std::int64_t>(graphs.graphs.size()), graphs.replicas(0),
+          graphs.graphs[0].tensor_parallel, candidate.micro_batch, candidate.layout->order};
 }
 
 /// `refined`: with the samples balanced for the layers that each stage has.
-Plan PipelineSearch::plan_of(const PipelineCandidate& candidate, const Costs& costs, const ChainDivision& division,
-                             bool refined) const {
+Plan PipelineSearch::plan_of(const PipelineCandidate& candidate, const Costs& costs,
+                             const ChainDivision& division, bool refined) const {
   const PipelineLayout& layout = *candidate.layout;
   Plan plan = plan_with(space_, candidate.micro_batch, static_cast<int>(layout.meshes.size()));
   for (int i = 0; i < plan.num_stages(); ++i) {
@@ -111,8 +116,9 @@ Plan PipelineSearch::plan_of(const PipelineCandidate& candidate, const Costs& co
     const Interval layers = division.layers[i];
     std::vector<Interval> samples = mesh.by_speed().samples();
     if (refined || !cost.by_speed) {
-      const auto balanced = mesh.samples(cost.option, static_cast<int>(layers.begin), static_cast<int>(layers.end),
-                                         costs.problem->stage(i).in_flight);
+      const auto balanced =
+          mesh.samples(cost.option, static_cast<int>(layers.begin), static_cast<int>(layers.end),
+                       costs.problem->stage(i).in_flight);
       if (balanced) samples = *balanced;
     }
     plan.stages[i] = mesh.mesh().stage(samples);
@@ -137,9 +143,11 @@ Plan PipelineSearch::tightest_plan(const PipelineCandidate& candidate, const Cos
   Plan plan = plan_with(space_, candidate.micro_batch, static_cast<int>(costs.meshes.size()));
   const std::vector<Interval> layers = roomiest_chain(*costs.problem);
   for (int i = 0; i < plan.num_stages(); ++i) {
-    const BalancedMesh::Tightest tightest = costs.meshes[i].tightest(
-        static_cast<int>(layers[i].begin), static_cast<int>(layers[i].end), costs.problem->stage(i).in_flight);
-    plan.stages[i] = costs.meshes[i].mesh().stage(samples_of(costs.meshes[i].mesh(), tightest.shares));
+    const BalancedMesh::Tightest tightest =
+        costs.meshes[i].tightest(static_cast<int>(layers[i].begin), static_cast<int>(layers[i].end),
+                                 costs.problem->stage(i).in_flight);
+    plan.stages[i] =
+        costs.meshes[i].mesh().stage(samples_of(costs.meshes[i].mesh(), tightest.shares));
     plan.stages[i].layers = {layers[i]};
     options_[tightest.option].apply_to(plan.stages[i]);
   }
@@ -161,12 +169,13 @@ std::string PipelineSearch::why_not() {
     const double use = fullest_use(space_.instance, plan);
     if (use >= least) continue;
     least = use;
-    nearest =
-        fmt::format("{}: with micro-batches of {} {}", plan.shape(), sizes.front(), why_not_fit(space_.instance, plan));
+    nearest = fmt::format("{}: with micro-batches of {} {}", plan.shape(), sizes.front(),
+                          why_not_fit(space_.instance, plan));
   }
   if (!nearest.empty()) return nearest;
   if (space_.stop.requested()) return "stopped before a plan was found";
-  return fmt::format("no micro-batch of the {} samples holds one for each replica", space_.instance.global_batch_size);
+  return fmt::format("no micro-batch of the {} samples holds one for each replica",
+                     space_.instance.global_batch_size);
 }
 
 }  // namespace pptrain

@@ -26,8 +26,8 @@ struct PipelineCandidate {
   std::int64_t micro_batch = 0;
 };
 
-/// Searches pipelines of TaskGraphs: for each layout and micro-batch size the samples balanced inside
-/// the stages and the layers divided between them (Whale 3.3), for the least AMP Eq. 4.
+/// Searches pipelines of TaskGraphs: for each layout and micro-batch size the samples balanced
+/// inside the stages and the layers divided between them (Whale 3.3), for the least AMP Eq. 4.
 class PipelineSearch {
  public:
   /// `times` belong to the same instance.
@@ -56,13 +56,14 @@ class PipelineSearch {
     double bound = 0.0;
   };
 
-  void add(const TaskGraphs& graphs, int order, const VirtualDevices& devices, const std::vector<Shards>& shards);
+  void add(const TaskGraphs& graphs, int order, const VirtualDevices& devices,
+           const std::vector<Shards>& shards);
   std::vector<std::int64_t> micro_batches(const PipelineLayout& layout) const;
   void make_costs(const PipelineCandidate& candidate, Costs& costs);
   void examine(const Bounded& bounded);
   BestPlan::Key key_of(const PipelineCandidate& candidate) const;
-  Plan plan_of(const PipelineCandidate& candidate, const Costs& costs, const ChainDivision& division,
-               bool refined) const;
+  Plan plan_of(const PipelineCandidate& candidate, const Costs& costs,
+               const ChainDivision& division, bool refined) const;
   std::vector<Block> pattern_blocks(const StageMesh& mesh, const Stage& stage) const;
   Plan tightest_plan(const PipelineCandidate& candidate, const Costs& costs) const;
 

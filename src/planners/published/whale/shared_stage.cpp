@@ -18,8 +18,8 @@ std::int64_t most_samples(const std::vector<Interval>& samples) {
 
 }  // namespace
 
-std::vector<Block> blocks_of(const Instance& instance, const StageMesh& mesh, const std::vector<Interval>& samples,
-                             Interval layers) {
+std::vector<Block> blocks_of(const Instance& instance, const StageMesh& mesh,
+                             const std::vector<Interval>& samples, Interval layers) {
   Link slowest = mesh.classes().front().group.link;
   for (const StageMesh::RowClass& row_class : mesh.classes()) {
     slowest.bandwidth = std::min(slowest.bandwidth, row_class.group.link.bandwidth);
@@ -29,14 +29,16 @@ std::vector<Block> blocks_of(const Instance& instance, const StageMesh& mesh, co
   for (std::int64_t l = layers.begin; l < layers.end; ++l) {
     TensorPattern pattern = TensorPattern::megatron;
     if (mesh.sharding() == Sharding::patterns) {
-      pattern = least_communication(instance.profile, slowest, static_cast<int>(l), mesh.tensor_parallel(),
-                                    static_cast<double>(most_samples(samples)));
+      pattern =
+          least_communication(instance.profile, slowest, static_cast<int>(l),
+                              mesh.tensor_parallel(), static_cast<double>(most_samples(samples)));
     }
     pattern = written_pattern(pattern, mesh.tensor_parallel());
     if (!blocks.empty() && blocks.back().pattern == pattern) {
       blocks.back().layers.end = l + 1;
     } else {
-      blocks.push_back({{l, l + 1}, mesh.replicas(), mesh.tensor_parallel(), pattern, samples, mesh.shards()});
+      blocks.push_back(
+          {{l, l + 1}, mesh.replicas(), mesh.tensor_parallel(), pattern, samples, mesh.shards()});
     }
   }
   return blocks;
@@ -54,7 +56,8 @@ SharedStage::SharedStage(const Instance& instance, SampleTimes& times, const Sha
       runs_(instance, times, meshes.runs, micro_batch, {option}, Shares::balanced),
       slowest_(instance.cluster.slowest_link(meshes.base.devices())) {
   for (const StageMesh::RowClass& row_class : base_mesh_.classes()) {
-    rows_.push_back(&times.row(row_class.group, base_mesh_.tensor_parallel(), option.recompute, base_mesh_.sharding()));
+    rows_.push_back(&times.row(row_class.group, base_mesh_.tensor_parallel(), option.recompute,
+                               base_mesh_.sharding()));
   }
   runs_load_.assign(base_mesh_.classes().size(), 0.0);
   const Stage split = runs_mesh_.stage({});
@@ -68,7 +71,8 @@ SharedStage::SharedStage(const Instance& instance, SampleTimes& times, const Sha
   out_of_runs_ = missing_samples(after, before);
 }
 
-std::vector<SharedStage::Piece> SharedStage::pieces(Interval layers, const std::vector<Interval>& runs) {
+std::vector<SharedStage::Piece> SharedStage::pieces(Interval layers,
+                                                    const std::vector<Interval>& runs) {
   std::vector<Piece> pieces;
   std::int64_t next = layers.begin;
   for (const Interval& run : runs) {
@@ -81,7 +85,8 @@ std::vector<SharedStage::Piece> SharedStage::pieces(Interval layers, const std::
 }
 
 SharedStage::Cost SharedStage::cost(Interval layers, const std::vector<Interval>& runs) const {
-  // Into a run in F, out of it in B, or the other way round: the same two exchanges at each boundary.
+  // Into a run in F, out of it in B, or the other way round: the same two exchanges at each
+  // boundary.
   const auto exchange = [this](double samples, double bytes) {
     return samples > 0.0 ? samples * bytes / slowest_.bandwidth + slowest_.latency : 0.0;
   };
@@ -117,13 +122,15 @@ std::vector<LoadClass> SharedStage::classes(const std::vector<Piece>& pieces) co
     const MeshCost& mesh = (piece.is_run ? runs_ : base_).by_speed();
     const int begin = begin_of(piece.layers);
     const int end = end_of(piece.layers);
-    const double stored = mesh.bytes_per_sample(0, begin, end, in_flight_) - profile.workspace_bytes_per_sample;
+    const double stored =
+        mesh.bytes_per_sample(0, begin, end, in_flight_) - profile.workspace_bytes_per_sample;
     (piece.is_run ? fixed : per_sample) += piece.is_run ? most * stored : stored;
     (piece.is_run ? runs_state : state) += mesh.state_bytes(0, begin, end);
   }
   std::vector<LoadClass> classes;
   for (std::size_t k = 0; k < base_mesh_.classes().size(); ++k) {
-    classes.push_back(base_mesh_.classes()[k].load_class(state, fixed + runs_load_[k] * runs_state, per_sample));
+    classes.push_back(
+        base_mesh_.classes()[k].load_class(state, fixed + runs_load_[k] * runs_state, per_sample));
   }
   return classes;
 }
@@ -134,7 +141,8 @@ Stage SharedStage::stage_with(const std::vector<ClassShare>& shares, Interval la
   stage.layers = {layers};
   option_.apply_to(stage);
   for (const Interval& run : runs) {
-    const std::vector<Block> blocks = blocks_of(instance_, runs_mesh_, runs_.by_speed().samples(), run);
+    const std::vector<Block> blocks =
+        blocks_of(instance_, runs_mesh_, runs_.by_speed().samples(), run);
     stage.blocks.insert(stage.blocks.end(), blocks.begin(), blocks.end());
   }
   return stage;
@@ -145,7 +153,8 @@ std::optional<Stage> SharedStage::stage(Interval layers, const std::vector<Inter
   const auto seconds = [&](int k, std::int64_t samples) {
     double sum = 0.0;
     for (const Piece& piece : all) {
-      if (!piece.is_run) sum += rows_[k]->seconds(samples, begin_of(piece.layers), end_of(piece.layers));
+      if (!piece.is_run)
+        sum += rows_[k]->seconds(samples, begin_of(piece.layers), end_of(piece.layers));
     }
     return sum;
   };
@@ -155,7 +164,8 @@ std::optional<Stage> SharedStage::stage(Interval layers, const std::vector<Inter
 }
 
 Stage SharedStage::tightest_stage(Interval layers, const std::vector<Interval>& runs) const {
-  return stage_with(least_shortage(classes(pieces(layers, runs)), micro_batch_).shares, layers, runs);
+  return stage_with(least_shortage(classes(pieces(layers, runs)), micro_batch_).shares, layers,
+                    runs);
 }
 
 }  // namespace pptrain

@@ -17,7 +17,8 @@ struct TaskGraph {
   int last_end = std::numeric_limits<int>::max();  ///< and here at the latest
 };
 
-/// TaskGraphs in a pipeline, and how often the whole pipeline is replicated (nested data parallelism).
+/// TaskGraphs in a pipeline, and how often the whole pipeline is replicated (nested data
+/// parallelism).
 struct TaskGraphs {
   std::vector<TaskGraph> graphs;
   int pipelines = 1;
@@ -25,13 +26,15 @@ struct TaskGraphs {
   /// Devices of each TaskGraph in one pipeline, as `virtual_devices` takes them.
   std::vector<int> devices() const;
   /// Replicas of a TaskGraph in all pipelines together.
-  int replicas(int graph) const { return graphs[graph].devices / graphs[graph].tensor_parallel * pipelines; }
+  int replicas(int graph) const {
+    return graphs[graph].devices / graphs[graph].tensor_parallel * pipelines;
+  }
   /// Replicas of the TaskGraph that has most: the fewest samples that a micro-batch can have.
   int most_replicas() const;
 };
 
-/// Every number of equal TaskGraphs and every tensor-parallel degree of all of them that divides the
-/// devices, has rows on every kind and is allowed.
+/// Every number of equal TaskGraphs and every tensor-parallel degree of all of them that divides
+/// the devices, has rows on every kind and is allowed.
 std::vector<TaskGraphs> equal_task_graphs(const SearchSpace& space);
 
 }  // namespace pptrain

@@ -11,8 +11,9 @@ namespace {
 using Devices = std::vector<DeviceId>;
 
 void sort_by_memory(const Cluster& cluster, Devices::iterator begin, Devices::iterator end) {
-  std::stable_sort(
-      begin, end, [&cluster](DeviceId a, DeviceId b) { return cluster.kind_of(a).memory > cluster.kind_of(b).memory; });
+  std::stable_sort(begin, end, [&cluster](DeviceId a, DeviceId b) {
+    return cluster.kind_of(a).memory > cluster.kind_of(b).memory;
+  });
 }
 
 /// Deals the devices out `times` times over: to each TaskGraph in turn `each` times its count.
@@ -31,10 +32,11 @@ VirtualDevices dealt(const Devices& devices, const std::vector<int>& counts, int
 
 }  // namespace
 
-std::vector<VirtualDevices> virtual_devices(const Cluster& cluster, const std::vector<int>& counts, int pipelines) {
+std::vector<VirtualDevices> virtual_devices(const Cluster& cluster, const std::vector<int>& counts,
+                                            int pipelines) {
   const int pipeline = std::accumulate(counts.begin(), counts.end(), 0);
-  PPTRAIN_ASSERT(pipeline * pipelines == cluster.num_devices(), "{} pipelines of {} devices on {}", pipelines, pipeline,
-                 cluster.num_devices());
+  PPTRAIN_ASSERT(pipeline * pipelines == cluster.num_devices(), "{} pipelines of {} devices on {}",
+                 pipelines, pipeline, cluster.num_devices());
   Devices devices;
   for (int d = 0; d < cluster.num_devices(); ++d) devices.emplace_back(d);
   std::vector<VirtualDevices> all = {dealt(devices, counts, 1, pipelines)};

@@ -15,7 +15,11 @@ namespace {
 class WhaleSearch {
  public:
   explicit WhaleSearch(const SearchSpace& space)
-      : space_(space), sums_(space.instance), times_(sums_), pipelines_(space, times_), hybrids_(space, times_) {}
+      : space_(space),
+        sums_(space.instance),
+        times_(sums_),
+        pipelines_(space, times_),
+        hybrids_(space, times_) {}
 
   Outcome run() {
     if (space_.restrictions.annotations.empty()) {
@@ -35,9 +39,9 @@ class WhaleSearch {
   }
 
   void search_annotated(const AnnotatedModel& model) {
-    const bool alike = std::all_of(model.parts.begin(), model.parts.end(), [&](const AnnotatedPart& part) {
-      return part.primitive == model.parts[0].primitive;
-    });
+    const bool alike = std::all_of(
+        model.parts.begin(), model.parts.end(),
+        [&](const AnnotatedPart& part) { return part.primitive == model.parts[0].primitive; });
     if (model.placement == PartPlacement::shared && !alike) {
       hybrids_.search_annotated(model);
       why_not_ = [this] { return hybrids_.why_not(); };
@@ -58,7 +62,8 @@ class WhaleSearch {
         (blocks.seconds() < stages.seconds() * (1.0 - tie_tolerance) ? blocks : stages).plan();
     if (plan) {
       Plan found = *plan;
-      if (space_.restrictions.experts == Experts::sent) send_rows_of_blocks(found, space_.instance.profile);
+      if (space_.restrictions.experts == Experts::sent)
+        send_rows_of_blocks(found, space_.instance.profile);
       outcome.plan = finished_plan(space_, found, "whale");
     } else {
       outcome.why_not = why_not_();

@@ -66,11 +66,13 @@ TEST_CASE("a schedule with one chunk per stage is searched as amp does", "[plann
     REQUIRE(result.plan);
     CHECK(result.plan->schedule.name == schedule);
     CHECK(result.plan->num_stages() == 4);
-    CHECK(result.plan->predicted->estimates == search("amp", fixed("1f1b", 1, 4)).plan->predicted->estimates);
+    CHECK(result.plan->predicted->estimates ==
+          search("amp", fixed("1f1b", 1, 4)).plan->predicted->estimates);
   }
 }
 
-TEST_CASE("several chunks and no schedule are interleaved; the unit of zeropp is kept", "[planners]") {
+TEST_CASE("several chunks and no schedule are interleaved; the unit of zeropp is kept",
+          "[planners]") {
   CHECK(search("megatron", fixed("auto", 4, 2)).plan->schedule.name == "interleaved-1f1b");
   CHECK(search("auto", fixed("zb-v", 1, 4)).plan->schedule.virtual_stages == 2);
   Restrictions unit = fixed("zeropp", 2, {});
@@ -78,14 +80,15 @@ TEST_CASE("several chunks and no schedule are interleaved; the unit of zeropp is
   const SearchResult result = search("auto", unit);
   CHECK(result.plan->schedule.unit == 3);
   CHECK(result.grids.size() == 6);  // of four devices
-  CHECK(std::count_if(result.grids.begin(), result.grids.end(), [](const GridCandidate& g) { return g.plan; }) == 3);
+  CHECK(std::count_if(result.grids.begin(), result.grids.end(),
+                      [](const GridCandidate& g) { return g.plan; }) == 3);
 }
 
 TEST_CASE("planners of other shapes know 1f1b and gpipe only", "[planners]") {
-  CHECK(
-      complaint_of([] { search("dapple", fixed("zb-v", 2, {})); }) ==
-      "x.toml: planner \"dapple\" with schedule \"zb-v\" (it makes plans for 1f1b and gpipe); use planner \"auto\" or "
-      "\"amp\", or another schedule");
+  CHECK(complaint_of([] { search("dapple", fixed("zb-v", 2, {})); }) ==
+        "x.toml: planner \"dapple\" with schedule \"zb-v\" (it makes plans for 1f1b and gpipe); "
+        "use planner \"auto\" or "
+        "\"amp\", or another schedule");
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ double least_of_all(const Instance& instance) {
             stage.replicas = (device_end - device_begin) / n;
             for (int j = 0; j < stage.replicas; ++j) {
               stage.devices.emplace_back();
-              for (int k = 0; k < n; ++k) stage.devices[j].emplace_back(order[device_begin + j * n + k]);
+              for (int k = 0; k < n; ++k)
+                stage.devices[j].emplace_back(order[device_begin + j * n + k]);
             }
             plan.stages.push_back(stage);
             add_stage(layer_end, device_end);
@@ -107,7 +108,8 @@ TEST_CASE("exhaustive finds the least of all plans costed one by one", "[planner
       const double least = least_of_all(instance);
       const SearchResult result = search_plan("exhaustive", instance, {}, "x");
       REQUIRE(result.plan.has_value() == (least < std::numeric_limits<double>::infinity()));
-      if (result.plan) CHECK(result.plan->predicted->estimates.at("amp") == Approx(least).epsilon(1e-12));
+      if (result.plan)
+        CHECK(result.plan->predicted->estimates.at("amp") == Approx(least).epsilon(1e-12));
     }
   }
 }
@@ -119,21 +121,25 @@ TEST_CASE("exhaustive takes equal devices for one another", "[planners]") {
   const Instance instance = {profile, cluster, 4};
   const SearchResult result = search_plan("exhaustive", instance, {}, "x");
   REQUIRE(result.plan.has_value());
-  CHECK(result.plan->predicted->estimates.at("amp") == Approx(least_of_all(instance)).epsilon(1e-12));
+  CHECK(result.plan->predicted->estimates.at("amp") ==
+        Approx(least_of_all(instance)).epsilon(1e-12));
   CHECK(result.plan->num_devices() == 5);
 }
 
 TEST_CASE("exhaustive refuses what is too large, with the count", "[planners]") {
   const Profile profile = uneven_chain(30);
   const Cluster cluster = nodes_of(4, 4);
-  const std::string text = complaint_of([&] { search_plan("exhaustive", {profile, cluster, 32}, {}, "x"); });
+  const std::string text = complaint_of([&] {
+    search_plan("exhaustive", {profile, cluster, 32}, {}, "x");
+  });
   CHECK(text.find("plans are too many") != std::string::npos);
   const Profile small = uneven_chain(5);
   const Restrictions none;
   const Cluster four = uneven_nodes(4, 1e6);
-  // 4! device sequences, 4 micro-batch sizes, and for s stages C(4, s-1) divisions of the layers times
-  // the ways to cut 4 devices into s meshes: 3, 8, 6, 1.
-  CHECK(count_exhaustive_plans({{small, four, 8}, none}) == 24.0 * 4.0 * (3.0 + 4 * 8.0 + 6 * 6.0 + 4 * 1.0));
+  // 4! device sequences, 4 micro-batch sizes, and for s stages C(4, s-1) divisions of the layers
+  // times the ways to cut 4 devices into s meshes: 3, 8, 6, 1.
+  CHECK(count_exhaustive_plans({{small, four, 8}, none}) ==
+        24.0 * 4.0 * (3.0 + 4 * 8.0 + 6 * 6.0 + 4 * 1.0));
 }
 
 TEST_CASE("exhaustive of six unequal devices ends soon", "[planners]") {

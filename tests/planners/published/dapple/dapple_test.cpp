@@ -41,7 +41,8 @@ std::vector<int> nodes_of_stage(const Cluster& cluster, const Stage& stage) {
 }
 
 TEST_CASE("stages of one node each keep gradients off the slow links", "[planners][dapple]") {
-  // Figure 2 of the paper: gradients of 4e5 bytes over 1e5 B/s would take seconds, activations of 10 bytes nothing.
+  // Figure 2 of the paper: gradients of 4e5 bytes over 1e5 B/s would take seconds, activations of
+  // 10 bytes nothing.
   const Profile profile = equal_layers(8, 0.01, 1e5, 10.0);
   const Cluster cluster = hierarchical(2, 4);
   const SearchResult result = search_plan("dapple", {profile, cluster, 64}, {}, "x");
@@ -57,8 +58,8 @@ TEST_CASE("stages of one node each keep gradients off the slow links", "[planner
 }
 
 TEST_CASE("large activations and small weights scatter a stage over nodes", "[planners][dapple]") {
-  // The first layer's output is large, all others are small: the first two stages take half of each node, so that the
-  // large one stays inside the nodes.
+  // The first layer's output is large, all others are small: the first two stages take half of each
+  // node, so that the large one stays inside the nodes.
   Profile profile = equal_layers(2, 1.0, 0.0, 0.0);
   profile.layers[0].output_bytes = 1e6;
   const Cluster cluster = hierarchical(2, 2);
@@ -117,13 +118,15 @@ TEST_CASE("dapple refuses tensor parallelism with the reason", "[planners][dappl
 }
 
 TEST_CASE("dapple says what lacks least when nothing fits", "[planners][dapple]") {
-  // 4 layers x 16 bytes x 1000 parameters over two stages of two layers, and 2 or 1 micro-batches in flight.
+  // 4 layers x 16 bytes x 1000 parameters over two stages of two layers, and 2 or 1 micro-batches
+  // in flight.
   const Profile profile = equal_layers(4, 0.01, 1e3, 10.0);
   const Cluster cluster = hierarchical(1, 2, 30000.0);
   const SearchResult result = search_plan("dapple", {profile, cluster, 4}, {}, "x");
   CHECK_FALSE(result.plan.has_value());
   CHECK(result.why_not ==
-        "PP 2 x DP 1 x TP 1 with micro-batches of 1: device 0 (v) needs 31.3 KiB of its 29.3 KiB, 1.99 KiB too much: "
+        "PP 2 x DP 1 x TP 1 with micro-batches of 1: device 0 (v) needs 31.3 KiB of its 29.3 KiB, "
+        "1.99 KiB too much: "
         "weights 7.81 KiB, gradients 7.81 KiB, optimizer state 15.6 KiB, activations 40 B");
 }
 

@@ -13,7 +13,8 @@ namespace pptrain {
 namespace {
 
 /// Seconds of the slowest stage or cut of the best chain, by trying every one.
-double slowest_of_all(const std::vector<double>& layers, const std::vector<double>& cuts, int begin, int units) {
+double slowest_of_all(const std::vector<double>& layers, const std::vector<double>& cuts, int begin,
+                      int units) {
   const int end = static_cast<int>(layers.size());
   double best = std::numeric_limits<double>::infinity();
   double sum = 0.0;
@@ -46,7 +47,8 @@ TEST_CASE("the slowest stage is as fast as in any chain", "[planners][pipedream]
       for (auto l = stage.layers.begin; l < stage.layers.end; ++l) sum += layers[l];
       return sum / stage.num_units;
     };
-    SlowestStage search(num_layers, num_units, counts, stage_seconds, [&](int end) { return cuts[end]; });
+    SlowestStage search(num_layers, num_units, counts, stage_seconds,
+                        [&](int end) { return cuts[end]; });
     search.solve(0);
     CHECK(search.seconds(num_layers) == Approx(slowest_of_all(layers, cuts, 0, num_units)));
     const std::vector<UnitStage> stages = search.stages(num_layers);
@@ -80,16 +82,19 @@ Profile equal_layers(int layers, double parameters, double output_bytes) {
   return profile;
 }
 
-TEST_CASE("PipeDream replicates where weights are small and cuts where activations are", "[planners][pipedream]") {
+TEST_CASE("PipeDream replicates where weights are small and cuts where activations are",
+          "[planners][pipedream]") {
   Cluster cluster = nodes_of(1, 4);
   Restrictions four;
   four.micro_batch_size = 4;
-  // Links of 1000 B/s and 0.5 s: an all-reduce among four of 4 x 40 bytes takes 2 * 3 * 0.5 s and more, a stage of four
-  // layers and four samples 4.8 s.
-  const SearchResult light = search_plan("pipedream", {equal_layers(4, 10.0, 1e6), cluster, 8}, four, "x");
+  // Links of 1000 B/s and 0.5 s: an all-reduce among four of 4 x 40 bytes takes 2 * 3 * 0.5 s and
+  // more, a stage of four layers and four samples 4.8 s.
+  const SearchResult light =
+      search_plan("pipedream", {equal_layers(4, 10.0, 1e6), cluster, 8}, four, "x");
   REQUIRE(light.plan.has_value());
   CHECK(light.plan->shape() == "PP 1 x DP 4 x TP 1");
-  const SearchResult heavy = search_plan("pipedream", {equal_layers(4, 1e4, 1.0), cluster, 8}, four, "x");
+  const SearchResult heavy =
+      search_plan("pipedream", {equal_layers(4, 1e4, 1.0), cluster, 8}, four, "x");
   REQUIRE(heavy.plan.has_value());
   CHECK(heavy.plan->shape() == "PP 4 x DP 1 x TP 1");
 }
@@ -114,7 +119,8 @@ TEST_CASE("PipeDream plans inside nodes, then over nodes", "[planners][pipedream
 }
 
 TEST_CASE("PipeDream replicates the pipeline of a node over nodes", "[planners][pipedream]") {
-  // Inside a node weights are slow to synchronise and activations are not; between nodes it is the other way round.
+  // Inside a node weights are slow to synchronise and activations are not; between nodes it is the
+  // other way round.
   Cluster cluster = nodes_of(2, 2);
   cluster.groups[0].link = {1000.0, 0.0};
   cluster.groups[0].uplink = {1e9, 0.0};
@@ -126,25 +132,30 @@ TEST_CASE("PipeDream replicates the pipeline of a node over nodes", "[planners][
   const SearchResult result = search_plan("pipedream", {profile, cluster, 8}, two, "x");
   REQUIRE(result.plan.has_value());
   REQUIRE(result.plan->shape() == "PP 2 x DP 2 x TP 1");
-  CHECK(result.plan->stages[0].devices == std::vector<std::vector<DeviceId>>{{DeviceId(0)}, {DeviceId(2)}});
+  CHECK(result.plan->stages[0].devices ==
+        std::vector<std::vector<DeviceId>>{{DeviceId(0)}, {DeviceId(2)}});
 }
 
 TEST_CASE("PipeDream says why it has no plan", "[planners][pipedream]") {
   const Cluster cluster = nodes_of(1, 2, 100.0);
-  const SearchResult large = search_plan("pipedream", {equal_layers(4, 10.0, 1.0), cluster, 8}, {}, "x");
+  const SearchResult large =
+      search_plan("pipedream", {equal_layers(4, 10.0, 1.0), cluster, 8}, {}, "x");
   CHECK_FALSE(large.plan.has_value());
   CHECK(large.why_not.find("device 0 (v) needs") != std::string::npos);
   const Cluster roomy = nodes_of(1, 2);
   Restrictions straight;
   straight.pipeline = 2;
   straight.micro_batch_size = 8;
-  const SearchResult other = search_plan("pipedream", {equal_layers(4, 0.0, 1e6), roomy, 8}, straight, "x");
+  const SearchResult other =
+      search_plan("pipedream", {equal_layers(4, 0.0, 1e6), roomy, 8}, straight, "x");
   CHECK_FALSE(other.plan.has_value());
-  CHECK(other.why_not == "PipeDream chooses the stages itself, and none of its plans has pipeline = 2");
+  CHECK(other.why_not ==
+        "PipeDream chooses the stages itself, and none of its plans has pipeline = 2");
   Restrictions one;
   one.micro_batch_size = 1;
   const Cluster many = nodes_of(1, 3);
-  const SearchResult few = search_plan("pipedream", {equal_layers(2, 10.0, 1.0), many, 8}, one, "x");
+  const SearchResult few =
+      search_plan("pipedream", {equal_layers(2, 10.0, 1.0), many, 8}, one, "x");
   CHECK_FALSE(few.plan.has_value());
   CHECK(few.why_not == "no micro-batch size gives each replica of its stages a sample");
 }

@@ -9,7 +9,8 @@
 namespace pptrain {
 namespace {
 
-/// Six layers of a second each, then a classifier of 10,000 parameters that alone has rows at degree 4.
+/// Six layers of a second each, then a classifier of 10,000 parameters that alone has rows at
+/// degree 4.
 Profile features_and_classifier() {
   Profile profile;
   for (int l = 0; l < 6; ++l) {
@@ -24,8 +25,12 @@ Profile features_and_classifier() {
   return profile;
 }
 
-Annotation replicate(int begin, int end, int devices) { return {{begin, end}, Primitive::replicate, devices}; }
-Annotation split(int begin, int end, int devices) { return {{begin, end}, Primitive::split, devices}; }
+Annotation replicate(int begin, int end, int devices) {
+  return {{begin, end}, Primitive::replicate, devices};
+}
+Annotation split(int begin, int end, int devices) {
+  return {{begin, end}, Primitive::split, devices};
+}
 
 struct Job {
   Profile profile = features_and_classifier();
@@ -124,14 +129,16 @@ TEST_CASE("a split stage divides layers by the pattern that communicates less", 
   REQUIRE(last.stages[1].blocks.size() == 1);
   CHECK(last.stages[1].tensor_parallel == 4);
   CHECK(last.stages[1].blocks[0].pattern == TensorPattern::sp1);
-  job.profile.layers.back().tensor_parallel_allreduce_bytes = 1.0;  // the profile knows what is reduced
+  job.profile.layers.back().tensor_parallel_allreduce_bytes = 1.0;  // the profile knows what is
+                                                                    // reduced
   CHECK(job.plan().stages[1].blocks.empty());
 
   // First of two: sp1 gathers 10 bytes, sp2 would all-reduce them.
   Job first({split(0, 1, 4), replicate(1, 7, 4)}, 2);
   first.profile.layers[0].rows.push_back({"v", 4, 1.0, {0.1, 0.1, 0.1}, true});
   CHECK(first.plan().stages[0].blocks.at(0).pattern == TensorPattern::sp1);
-  // In the middle: sp1 all-reduces the 1000 bytes of its input, sp2 gathers them and all-reduces 10.
+  // In the middle: sp1 all-reduces the 1000 bytes of its input, sp2 gathers them and
+  // all-reduces 10.
   Job middle({replicate(0, 3, 4), split(3, 4, 4), replicate(4, 7, 8)}, 4);
   middle.profile.layers[3].rows.push_back({"v", 4, 1.0, {0.1, 0.1, 0.1}, true});
   middle.profile.layers[2].output_bytes = 1000.0;
@@ -150,37 +157,46 @@ TEST_CASE("auto follows annotations", "[planners]") {
 
 TEST_CASE("shared parts that do not fit say by how much", "[planners]") {
   Job job({replicate(0, 6, 4), split(6, 7, 4)});
-  job.cluster = nodes_of(1, 4, 40000.0);  // 960 bytes of the features' state, 40,000 of a quarter of the classifier
+  job.cluster = nodes_of(1, 4, 40000.0);  // 960 bytes of the features' state, 40,000 of a quarter
+                                          // of the classifier
   const SearchResult result = job.search();
   CHECK_FALSE(result.plan);
-  CHECK(result.why_not == "with micro-batches of 4 device 0 (v) needs 40 KiB of its 39.1 KiB, 960 B too much");
+  CHECK(result.why_not ==
+        "with micro-batches of 4 device 0 (v) needs 40 KiB of its 39.1 KiB, 960 B too much");
 }
 
 TEST_CASE("annotations that contradict each other are refused with their place", "[planners]") {
   Job job({replicate(0, 3, 2), replicate(2, 5, 2)});
   job.restrictions.places["annotate[1]"] = "x.toml:9";
   CHECK(job.refused() ==
-        "x.toml:9: layers = [2, 5] overlap [0, 3] of the annotation above (a layer belongs to one TaskGraph); begin "
+        "x.toml:9: layers = [2, 5] overlap [0, 3] of the annotation above (a layer belongs to one "
+        "TaskGraph); begin "
         "with layer 3");
   CHECK(Job({replicate(3, 5, 2), replicate(0, 3, 2)}).refused() ==
-        "x: layers = [0, 3] come before [3, 5] of the annotation above (TaskGraphs follow one another as the layers "
+        "x: layers = [0, 3] come before [3, 5] of the annotation above (TaskGraphs follow one "
+        "another as the layers "
         "do); list the annotations in layer order");
   CHECK(Job({replicate(0, 8, 2)}).refused() ==
-        "x: layers = [0, 8] are not layers of the model (it has 7 layers, numbered from 0); give the first layer and "
+        "x: layers = [0, 8] are not layers of the model (it has 7 layers, numbered from 0); give "
+        "the first layer and "
         "the one behind the last");
   CHECK(Job({replicate(0, 7, 5)}).refused() ==
         "x: devices = 5 are more than there are (the cluster has 4); use at most 4");
   CHECK(Job({replicate(0, 7, 3)}).refused() ==
-        "x: the annotations ask for 3 devices (the cluster has 4, which is no multiple: the pipeline cannot be "
+        "x: the annotations ask for 3 devices (the cluster has 4, which is no multiple: the "
+        "pipeline cannot be "
         "replicated on the rest); let them add up to a divisor of 4");
   CHECK(Job({replicate(0, 6, 4), split(6, 7, 2)}).refused() ==
-        "x: devices = 2 beside 4 (parts that share the 4 devices have to use the same number of them); use the same "
+        "x: devices = 2 beside 4 (parts that share the 4 devices have to use the same number of "
+        "them); use the same "
         "number, or fewer devices in all for a pipeline");
   CHECK(Job({split(5, 7, 4)}).refused() ==
-        "x: split over 4 devices cannot be used (the profile has no rows of layer \"5\" at that degree on every kind "
+        "x: split over 4 devices cannot be used (the profile has no rows of layer \"5\" at that "
+        "degree on every kind "
         "of device); degrees that it has: 1");
   CHECK(Job({split(6, 7, 4)}).refused() ==
-        "x: layer 5 cannot be added to a part beside it (the profile has no rows of \"5\" at the degree of the part); "
+        "x: layer 5 cannot be added to a part beside it (the profile has no rows of \"5\" at the "
+        "degree of the part); "
         "annotate it too, with replicate");
 }
 
@@ -188,16 +204,19 @@ TEST_CASE("annotations that contradict fixed degrees are refused", "[planners]")
   Job stages({replicate(0, 3, 2), replicate(3, 7, 2)});
   stages.restrictions.pipeline = 4;
   CHECK(stages.refused() ==
-        "x: pipeline = 4 contradicts the annotations (they make 2 stages); use \"auto\", or other annotations");
+        "x: pipeline = 4 contradicts the annotations (they make 2 stages); use \"auto\", or other "
+        "annotations");
   Job replicas({replicate(0, 3, 2), replicate(3, 7, 2)});
   replicas.restrictions.data = 4;
   CHECK(replicas.refused() ==
-        "x: data = 4 contradicts the annotations (layers [0, 3] have 2 there); use \"auto\", or other annotations");
+        "x: data = 4 contradicts the annotations (layers [0, 3] have 2 there); use \"auto\", or "
+        "other annotations");
 }
 
 TEST_CASE("annotations come from the configuration with their lines", "[planners]") {
   const Config config = parse_config(
-      "[model]\nname = \"gpt2\"\n[[model.annotate]]\nlayers = [0, 3]\ndevices = 2\n\n[[model.annotate]]\n"
+      "[model]\nname = \"gpt2\"\n[[model.annotate]]\nlayers = [0, 3]\ndevices = "
+      "2\n\n[[model.annotate]]\n"
       "layers = [3, 6]\nprimitive = \"split\"\ndevices = 2\n[data]\ntrain = \"x\"\n",
       "c.toml", ".");
   const Restrictions restrictions = restrictions_of(config);

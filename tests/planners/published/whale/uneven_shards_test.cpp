@@ -9,7 +9,8 @@
 namespace pptrain {
 namespace {
 
-/// Two equal layers with rows at degree 2; "t" takes twice as long as "v". Nodes of one device, links cost nothing.
+/// Two equal layers with rows at degree 2; "t" takes twice as long as "v". Nodes of one device,
+/// links cost nothing.
 struct Mixed {
   Profile profile;
   Cluster cluster;
@@ -32,14 +33,18 @@ struct Mixed {
   }
 };
 
-TEST_CASE("members hold shards in proportion to their speed, in whole units of each axis", "[planners]") {
+TEST_CASE("members hold shards in proportion to their speed, in whole units of each axis",
+          "[planners]") {
   const Mixed mixed;
-  CHECK(mixed.shards({0, 2}) == Shards{{"columns", {{0, 22}, {22, 33}}}, {"heads", {{0, 4}, {4, 6}}}});
-  CHECK(mixed.shards({2, 0}) == Shards{{"columns", {{0, 11}, {11, 33}}}, {"heads", {{0, 2}, {2, 6}}}});
+  CHECK(mixed.shards({0, 2}) ==
+        Shards{{"columns", {{0, 22}, {22, 33}}}, {"heads", {{0, 4}, {4, 6}}}});
+  CHECK(mixed.shards({2, 0}) ==
+        Shards{{"columns", {{0, 11}, {11, 33}}}, {"heads", {{0, 2}, {2, 6}}}});
   CHECK(mixed.shards({0, 2, 1, 3}) == mixed.shards({0, 2}));  // two replicas, each fast and slow
 }
 
-TEST_CASE("shards stay even where members are alike or nothing is known of the axes", "[planners]") {
+TEST_CASE("shards stay even where members are alike or nothing is known of the axes",
+          "[planners]") {
   Mixed mixed;
   CHECK(mixed.shards({0, 1}).empty());
   CHECK(mixed.shards({0, 2, 3, 1}).empty());  // a slow device in each column
@@ -49,11 +54,13 @@ TEST_CASE("shards stay even where members are alike or nothing is known of the a
   CHECK(mixed.shards({0, 2}).empty());
 }
 
-TEST_CASE("whole experts are shared where they are asked for and each member gets one", "[planners]") {
+TEST_CASE("whole experts are shared where they are asked for and each member gets one",
+          "[planners]") {
   Mixed mixed;
   mixed.profile.axes["experts"] = 9;
   const auto experts = [&](bool whole) {
-    const Shards shards = uneven_shards({mixed.profile, mixed.cluster, 4}, 2, {DeviceId(0), DeviceId(2)}, 0.0, whole);
+    const Shards shards =
+        uneven_shards({mixed.profile, mixed.cluster, 4}, 2, {DeviceId(0), DeviceId(2)}, 0.0, whole);
     CHECK(shards.contains("heads"));
     return shards.contains("experts") ? shards.at("experts") : std::vector<Interval>();
   };
@@ -63,11 +70,13 @@ TEST_CASE("whole experts are shared where they are asked for and each member get
   CHECK(experts(true).empty());
 }
 
-TEST_CASE("a search gives whole experts where the job asks for them, with the same prediction", "[planners]") {
+TEST_CASE("a search gives whole experts where the job asks for them, with the same prediction",
+          "[planners]") {
   Mixed mixed;
   mixed.profile.axes["experts"] = 8;
   const Instance instance = {mixed.profile, mixed.cluster, 4};
-  Restrictions restrictions = restrictions_of(parse_config("[parallelism]\nexperts = \"whole\"\n", "c.toml", ""));
+  Restrictions restrictions =
+      restrictions_of(parse_config("[parallelism]\nexperts = \"whole\"\n", "c.toml", ""));
   CHECK(restrictions.experts == Experts::whole);
   restrictions.pipeline = 1;
   restrictions.tensor = 2;
@@ -123,7 +132,8 @@ TEST_CASE("a split over unequal devices has uneven shards", "[planners]") {
   const Cluster reversed = [&] {
     Cluster cluster = mixed.cluster;
     cluster.groups[1].count = 1;
-    cluster.groups.insert(cluster.groups.begin(), cluster.groups[1]);  // t, v v, t: each pair is unequal
+    cluster.groups.insert(cluster.groups.begin(), cluster.groups[1]);  // t, v v, t: each pair is
+                                                                       // unequal
     cluster.finish("made");
     return cluster;
   }();
@@ -134,10 +144,11 @@ TEST_CASE("a split over unequal devices has uneven shards", "[planners]") {
   for (const Stage& stage : pipeline.stages) {
     REQUIRE(stage.shards.size() == 2);
     const bool slow_first = reversed.kind_of(stage.devices[0][0]).name == "t";
-    CHECK(stage.shards.at("heads") ==
-          (slow_first ? std::vector<Interval>{{0, 2}, {2, 6}} : std::vector<Interval>{{0, 4}, {4, 6}}));
+    CHECK(stage.shards.at("heads") == (slow_first ? std::vector<Interval>{{0, 2}, {2, 6}}
+                                                  : std::vector<Interval>{{0, 4}, {4, 6}}));
   }
-  // A fast device takes 4/3 of the 2 s a sample of its degree; a stage is a layer with four samples.
+  // A fast device takes 4/3 of the 2 s a sample of its degree; a stage is a layer with four
+  // samples.
   CHECK(amp_terms(pairs, pipeline).stage_seconds[0] == Approx(4 * 2.0 * 4.0 / 3.0));
 }
 

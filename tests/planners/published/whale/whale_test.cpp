@@ -16,15 +16,18 @@ Plan whale_plan(const Instance& instance, const Restrictions& restrictions = {})
   const SearchResult result = search_plan("whale", instance, restrictions, "x");
   INFO(result.why_not);
   REQUIRE(result.plan);
-  validate_plan(*result.plan, instance.profile.num_layers(), instance.cluster.num_devices(), "plan");
+  validate_plan(*result.plan, instance.profile.num_layers(), instance.cluster.num_devices(),
+                "plan");
   CHECK(why_not_fit(instance, *result.plan).empty());
   return *result.plan;
 }
 
-/// Layers of one second per sample on kind "v" and `factor` of them on kind "t", without parameters.
+/// Layers of one second per sample on kind "v" and `factor` of them on kind "t", without
+/// parameters.
 Profile two_kinds(int layers, double factor) {
   Profile profile;
-  for (int l = 0; l < layers; ++l) profile.layers.push_back(layer(fmt::format("{}", l), 0.25, 0.25, 0.5));
+  for (int l = 0; l < layers; ++l)
+    profile.layers.push_back(layer(fmt::format("{}", l), 0.25, 0.25, 0.5));
   add_kind(profile, "t", factor);
   return profile;
 }
@@ -83,7 +86,8 @@ TEST_CASE("what does not fit is said with device, bytes and reason", "[planners]
   const SearchResult result = search_plan("whale", {profile, cluster, 6}, {}, "x");
   CHECK_FALSE(result.plan);
   CHECK(result.why_not ==
-        "PP 1 x DP 2 x TP 1: with micro-batches of 2 device 1 (t) needs 1.56 KiB of its 1.46 KiB, 100 B too much");
+        "PP 1 x DP 2 x TP 1: with micro-batches of 2 device 1 (t) needs 1.56 KiB of its 1.46 KiB, "
+        "100 B too much");
   const Cluster many = nodes_of(1, 8);
   CHECK(search_plan("whale", {profile, many, 4}, {}, "x").why_not ==
         "no micro-batch of the 4 samples holds one for each replica");
@@ -101,7 +105,8 @@ TEST_CASE("layers are divided between stages in proportion to their speed", "[pl
 }
 
 TEST_CASE("early stages get the devices with large memory", "[planners]") {
-  // Two stages, so that the first one holds two micro-batches: it needs 400 bytes per layer, the last one 200.
+  // Two stages, so that the first one holds two micro-batches: it needs 400 bytes per layer, the
+  // last one 200.
   Profile profile = two_kinds(4, 1.0);
   for (ProfileLayer& l : profile.layers) l.stored_bytes = 200.0;
   Cluster cluster = nodes_of(1, 1, 450.0);
@@ -136,7 +141,8 @@ TEST_CASE("virtual devices come in file order, by memory, and pipeline by pipeli
 }
 
 TEST_CASE("stages that have the same mix of kinds share their samples unevenly", "[planners]") {
-  // Whale's 4 V100 + 4 P100 in 4 stages with nested data parallelism: activations are cheap inside a node only.
+  // Whale's 4 V100 + 4 P100 in 4 stages with nested data parallelism: activations are cheap inside
+  // a node only.
   Profile profile = two_kinds(8, 2.0);
   for (ProfileLayer& l : profile.layers) l.output_bytes = 2000.0;
   Cluster cluster = nodes_of(1, 4);
@@ -173,7 +179,8 @@ TEST_CASE("fixed recomputation and ZeRO stage hold for every stage", "[planners]
   }
 }
 
-TEST_CASE("auto recomputes where nothing else fits, Whale as in its paper only on request", "[planners]") {
+TEST_CASE("auto recomputes where nothing else fits, Whale as in its paper only on request",
+          "[planners]") {
   Profile profile = two_kinds(2, 1.0);
   for (ProfileLayer& l : profile.layers) l.stored_bytes = 400.0;
   const Cluster cluster = nodes_of(1, 1, 500.0);
@@ -220,12 +227,14 @@ TEST_CASE("on 8 V100 and 8 P100 uneven batches are faster, as in Whale's Figure 
   CHECK(uneven.stages[0].samples.front().size() > uneven.stages[0].samples.back().size());
   const PaperJob bert("bert-large", "whale-8v100-8p100", 256);
   const double compute = time_parts(bert.instance(), bert.plan("whale", one_stage())).compute;
-  CHECK(time_parts(bert.instance(), bert.plan("data-parallel", one_stage())).compute > 1.2 * compute);
+  CHECK(time_parts(bert.instance(), bert.plan("data-parallel", one_stage())).compute >
+        1.2 * compute);
   CHECK(bert.plan("data-parallel", {}).predicted->iteration_seconds >
         1.2 * bert.plan("whale", {}).predicted->iteration_seconds);
 }
 
-TEST_CASE("a large classifier is split over the devices that replicate the features", "[planners]") {
+TEST_CASE("a large classifier is split over the devices that replicate the features",
+          "[planners]") {
   const PaperJob job("resnet-50-100k", "whale-v100-4x8", 2048);
   const Plan plan = job.plan("whale", {});
   REQUIRE(plan.num_stages() == 1);
@@ -235,10 +244,13 @@ TEST_CASE("a large classifier is split over the devices that replicate the featu
   Block rest;
   rest.replicas = plan.stages[0].replicas;
   rest.tensor_parallel = plan.stages[0].tensor_parallel;
-  const auto division = [&](std::int64_t layer) { return block.layers.contains(layer) ? block : rest; };
+  const auto division = [&](std::int64_t layer) {
+    return block.layers.contains(layer) ? block : rest;
+  };
   for (std::int64_t layer = 0; layer < 17; ++layer) CHECK(division(layer).replicas == 32);
   CHECK(division(17).tensor_parallel > 1);
-  CHECK(job.plan("data-parallel", {}).predicted->iteration_seconds > 1.2 * plan.predicted->iteration_seconds);
+  CHECK(job.plan("data-parallel", {}).predicted->iteration_seconds >
+        1.2 * plan.predicted->iteration_seconds);
   // With 1,000,000 classes no device holds the classifier.
   const PaperJob larger("resnet-50-1m", "whale-v100-4x8", 2048);
   CHECK_FALSE(search_plan("data-parallel", larger.instance(), {}, "x").plan);
@@ -252,7 +264,8 @@ struct Size {
   std::int64_t batch;
   double effort;  ///< that planning may take, several times what it does
 };
-constexpr Size large[] = {{26, 4, 4, 32, 3}, {26, 16, 16, 256, 8}, {100, 128, 8, 1024, 80}, {100, 1280, 8, 10240, 500}};
+constexpr Size large[] = {
+    {26, 4, 4, 32, 3}, {26, 16, 16, 256, 8}, {100, 128, 8, 1024, 80}, {100, 1280, 8, 10240, 500}};
 
 TEST_CASE("whale plans large clusters at once, no worse than amp", "[planners]") {
   for (const Size& size : large) {
@@ -265,7 +278,8 @@ TEST_CASE("whale plans large clusters at once, no worse than amp", "[planners]")
     CHECK(test::effort_of([&] { outcome = WhalePlanner().search(space); }) < size.effort);
     REQUIRE(outcome.plan);
     const Outcome amp = planner_called("amp").search(space);
-    CHECK(outcome.plan->predicted->estimate_seconds <= amp.plan->predicted->estimate_seconds * (1.0 + 1e-12));
+    CHECK(outcome.plan->predicted->estimate_seconds <=
+          amp.plan->predicted->estimate_seconds * (1.0 + 1e-12));
   }
 }
 
