@@ -10,18 +10,17 @@ namespace pptrain {
 namespace {
 
 /// What identifies a transfer from one device to another.
-using TransferKey = std::tuple<int, int, Payload, int, int, std::int64_t, std::int64_t, int>;
+using TransferKey = std::tuple<int, int, Payload, Place, std::int64_t, std::int64_t, int>;
 
 TransferKey key_of(DeviceId from, DeviceId to, const Instruction& i) {
-  return {from.value,          to.value,         i.payload,      i.chunk.value,
-          i.micro_batch.value, i.interval.begin, i.interval.end, i.units};
+  return {from.value, to.value, i.payload, i.place, i.interval.begin, i.interval.end, i.units};
 }
 
 /// What identifies a task that all devices of a stage run together.
-using TaskKey = std::tuple<int, Op, int, int>;
+using TaskKey = std::tuple<int, Op, TaskPlace>;
 
-/// What identifies a gather: stage, replica or shard, payload, chunk and micro-batch.
-using GatherKey = std::tuple<int, int, Payload, int, int>;
+/// What identifies a gather: stage, replica or shard, payload and place.
+using GatherKey = std::tuple<int, int, Payload, Place>;
 
 class Walker {
  public:
@@ -110,8 +109,7 @@ class Walker {
   /// Whether all have come.
   bool gather(const Program& program, const Instruction& i) {
     const GatherGroup group = gather_group(plan_, program, i.payload);
-    std::set<int>& present = gathering_[{program.stage.value, group.number, i.payload,
-                                         i.chunk.value, i.micro_batch.value}];
+    std::set<int>& present = gathering_[{program.stage.value, group.number, i.payload, i.place}];
     present.insert(program.device.value);
     return static_cast<int>(present.size()) == group.size;
   }
@@ -123,8 +121,7 @@ class Walker {
 
   /// Whether all devices of the stage have come to the task.
   bool meet(const Program& program, const Instruction& i) {
-    std::set<int>& present =
-        meeting_[{program.stage.value, i.op, i.chunk.value, i.micro_batch.value}];
+    std::set<int>& present = meeting_[{program.stage.value, i.op, i.task()}];
     present.insert(program.device.value);
     const Stage& stage = plan_.stages[program.stage.index()];
     return static_cast<int>(present.size()) == stage.replicas * stage.tensor_parallel;

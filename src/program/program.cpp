@@ -20,6 +20,14 @@ std::string range_of(const Instruction& i) {
   return fmt::format("[{}{}, {}{})", i.interval.begin, units, i.interval.end, units);
 }
 
+/// Chunk and micro-batch, "0.1"; receiving and sending end.
+std::string to_string(const Place& place) {
+  if (const auto* tie = std::get_if<TiePlace>(&place))
+    return fmt::format("{}.{}", tie->receiving_end, tie->sending_end);
+  const auto& task = std::get<TaskPlace>(place);
+  return fmt::format("{}.{}", task.chunk.value, task.micro_batch.value);
+}
+
 }  // namespace
 
 bool reads_weights(Op op) {
@@ -63,21 +71,20 @@ std::string to_string(const Instruction& instruction) {
     case Op::evaluate:
     case Op::backward_input:
     case Op::backward_weight:
-    case Op::backward:
-      return fmt::format("{}{}.{}", to_string(i.op), i.chunk.value, i.micro_batch.value);
+    case Op::backward: return to_string(i.op) + to_string(i.place);
     case Op::post_receive:
     case Op::wait_receive:
     case Op::send:
-      return fmt::format("{} {} {}.{} {} {} device {}", to_string(i.op), name_of(i.payload),
-                         i.chunk.value, i.micro_batch.value, range_of(i),
-                         i.op == Op::send ? "to" : "from", i.peer.value);
+      return fmt::format("{} {} {} {} {} device {}", to_string(i.op), name_of(i.payload),
+                         to_string(i.place), range_of(i), i.op == Op::send ? "to" : "from",
+                         i.peer.value);
     case Op::gather_received:
     case Op::hand_over:
-      return fmt::format("{} {} {}.{}", to_string(i.op), name_of(i.payload), i.chunk.value,
-                         i.micro_batch.value);
+      return fmt::format("{} {} {}", to_string(i.op), name_of(i.payload), to_string(i.place));
     case Op::gather_parameters:
     case Op::release_parameters:
-    case Op::reduce_gradients: return fmt::format("{} of chunk {}", to_string(i.op), i.chunk.value);
+    case Op::reduce_gradients:
+      return fmt::format("{} of chunk {}", to_string(i.op), i.chunk().value);
     default: return to_string(i.op);
   }
 }

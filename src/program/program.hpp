@@ -1,7 +1,9 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -41,29 +43,45 @@ std::string to_string(Op op);
 /// Whether this is a task that needs the weights of its chunk; W does not.
 bool reads_weights(Op op);
 
+/// A task, a chunk with a micro-batch; a transfer at a cut names that of the chunk before the cut.
+struct TaskPlace {
+  ChunkId chunk = {};
+  MicroBatchId micro_batch = {};
+  auto operator<=>(const TaskPlace&) const = default;
+};
+
+/// Two ends of a tied parameter, by their places in `tie_ends`: one receives the gradient that the
+/// other one sends.
+struct TiePlace {
+  int receiving_end = 0;
+  int sending_end = 0;
+  auto operator<=>(const TiePlace&) const = default;
+};
+
+/// Where data come from or go to.
+using Place = std::variant<TaskPlace, TiePlace>;
+
 /// One instruction. Fields that an op does not need keep their defaults.
 struct Instruction {
   Op op = Op::forward;
-  ChunkId chunk = {};  ///< of a transfer: the chunk before the cut
-  MicroBatchId micro_batch = {};
+  Place place = {};
   Payload payload = Payload::activation;
   DeviceId peer = {};
-  Interval interval = {};  ///< samples within the micro-batch, or rows of the tied parameter, or
-                           ///< parts of them:
-  int units = 1;           ///< ... units of the interval in one sample or row
+  Interval interval = {};  ///< samples within the micro-batch, or rows of the tied parameter
+  int units = 1;           ///< units of the interval in one sample or row: slices end inside these
   bool operator==(const Instruction&) const = default;
 
-  /// Whether it is about the gradient of a tied parameter, which lies at two ends in place of a
-  /// chunk and a micro-batch.
-  bool is_tied() const { return payload == Payload::tied_gradient || op == Op::reduce_tied; }
-  /// Then: the end (`tie_ends`) that receives, or that adds up what it has received.
-  int receiving_end() const { return chunk.value; }
-  /// Then, of a transfer: the end that sends.
-  int sending_end() const { return micro_batch.value; }
-  /// Makes a transfer one between these ends.
-  void set_ends(int receiving, int sending) {
-    chunk = ChunkId(receiving), micro_batch = MicroBatchId(sending);
-  }
+  /// Whether it is about the gradient of a tied parameter.
+  bool is_tied() const { return std::holds_alternative<TiePlace>(place); }
+  /// The task, or the one before the cut; the instruction is not about a tied gradient.
+  const TaskPlace& task() const { return std::get<TaskPlace>(place); }
+  /// Chunk of the task.
+  ChunkId chunk() const { return task().chunk; }
+  /// Micro-batch of the task.
+  MicroBatchId micro_batch() const { return task().micro_batch; }
+  /// The ends; the instruction is about a tied gradient. One that adds up what has come to an end
+  /// has this end as the receiving one alone.
+  const TiePlace& tie() const { return std::get<TiePlace>(place); }
 };
 
 /// "F0.1", "BW0.1", "send activation 0.1 [0, 2) to device 3".

@@ -111,11 +111,8 @@ class TaskChecker {
   }
 
  private:
-  using InputKey = std::tuple<Payload, int, int>;  // payload, chunk and micro-batch; of tied
-                                                   // gradients: both ends
-  static InputKey key_of(const Instruction& i) {
-    return {i.payload, i.chunk.value, i.micro_batch.value};
-  }
+  using InputKey = std::pair<Payload, Place>;
+  static InputKey key_of(const Instruction& i) { return {i.payload, i.place}; }
 
   enum class State { none, forward_done, input_done, all_done };
 
@@ -134,10 +131,11 @@ class TaskChecker {
       case Op::hand_over: return hand_over(i);
       case Op::reduce_gradients: return reduce(i);
       case Op::gather_parameters:
-        return gathered_.insert(i.chunk.value).second ? "" : to_string(i) + " comes twice";
+        return gathered_.insert(i.chunk().value).second ? "" : to_string(i) + " comes twice";
       case Op::release_parameters:
-        return gathered_.erase(i.chunk.value) == 1 ? ""
-                                                   : to_string(i) + " comes without gathering them";
+        return gathered_.erase(i.chunk().value) == 1
+                   ? ""
+                   : to_string(i) + " comes without gathering them";
       default: return "";
     }
   }
@@ -164,11 +162,11 @@ class TaskChecker {
   std::string hand_over(const Instruction& i) {
     if (i.is_tied()) {
       received_[key_of(i)].add(i.interval, i.units);
-      return holds(i.sending_end()) ? "" : to_string(i) + " comes from another stage";
+      return holds(i.tie().sending_end) ? "" : to_string(i) + " comes from another stage";
     }
     const bool forwards = i.payload == Payload::activation;
-    const std::pair<int, int> from = {i.chunk.value + (forwards ? 0 : 1), i.micro_batch.value};
-    const int to = i.chunk.value + (forwards ? 1 : 0);
+    const std::pair<int, int> from = {i.chunk().value + (forwards ? 0 : 1), i.micro_batch().value};
+    const int to = i.chunk().value + (forwards ? 1 : 0);
     if (last_task_ != from || last_is_forward_ != forwards)
       return to_string(i) + " does not follow its task";
     if (chunks_.count(to) == 0) return to_string(i) + " is for a chunk of another stage";
@@ -190,10 +188,11 @@ class TaskChecker {
   }
 
   std::string reduce_tied(const Instruction& i) {
-    const int end = i.receiving_end();
+    const int end = i.tie().receiving_end;
     if (!holds(end)) return to_string(i) + " is for another stage";
     for (const int other : tied_to(end)) {
-      const std::optional<Interval> rows = received_[{Payload::tied_gradient, end, other}].whole();
+      const std::optional<Interval> rows =
+          received_[{Payload::tied_gradient, TiePlace{end, other}}].whole();
       if (!rows) return to_string(i) + " comes without rows in one piece";
       tied_rows_[{end, other}] = *rows;
     }
@@ -201,24 +200,24 @@ class TaskChecker {
   }
 
   std::string reduce(const Instruction& i) {
-    if (weights_of_[i.chunk.value] != micro_batches_)
+    if (weights_of_[i.chunk().value] != micro_batches_)
       return to_string(i) + " comes before its last W";
-    return reduced_.insert(i.chunk.value).second ? "" : to_string(i) + " comes twice";
+    return reduced_.insert(i.chunk().value).second ? "" : to_string(i) + " comes twice";
   }
 
   std::string task(const Instruction& i, State before, State after) {
-    const int chunk = i.chunk.value;
+    const int chunk = i.chunk().value;
     if (chunks_.count(chunk) == 0)
       return fmt::format("{} runs a chunk of another stage", to_string(i));
     if (stage_.gathers_chunks() && i.op != Op::backward_weight && gathered_.count(chunk) == 0) {
       return to_string(i) + " has no weights";
     }
-    State& state = states_[{chunk, i.micro_batch.value}];
+    State& state = states_[{chunk, i.micro_batch().value}];
     if (state != before) return fmt::format("{} is out of order or runs twice", to_string(i));
     state = after;
     const bool is_forward = before == State::none;
     if (after == State::all_done) ++weights_of_[chunk];
-    last_task_ = {chunk, i.micro_batch.value};
+    last_task_ = {chunk, i.micro_batch().value};
     last_is_forward_ = is_forward;
     if (is_forward && chunk > 0) return input(i, Payload::activation, chunk - 1);
     if (before == State::forward_done && chunk + 1 < num_chunks_)
@@ -227,8 +226,8 @@ class TaskChecker {
   }
 
   std::string input(const Instruction& i, Payload payload, int cut) {
-    const Received& received = received_[{payload, cut, i.micro_batch.value}];
-    const Interval layers = chunks_.at(i.chunk.value);
+    const Received& received = received_[{payload, TaskPlace{ChunkId(cut), i.micro_batch()}}];
+    const Interval layers = chunks_.at(i.chunk().value);
     const Stage& mesh =
         parts_.mesh_at(payload == Payload::activation ? layers.begin : layers.end - 1);
     const Interval samples =

@@ -142,7 +142,7 @@ Timeline timeline_of(const Trace& trace, const std::vector<DeviceId>& devices) {
       builder.add(event.device, {*kind, -1, -1, event.begin, event.end});
     } else {
       builder.add(event.device,
-                  {*kind, task.chunk.value, task.micro_batch.value, event.begin, event.end});
+                  {*kind, task.chunk().value, task.micro_batch().value, event.begin, event.end});
     }
   }
   return builder.take();

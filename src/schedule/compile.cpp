@@ -30,15 +30,16 @@ class DeviceCompiler {
     find_owners(options.ties);
     for (const Task& task : order) count_weights(task, +1);
     tasks(order, [&](const Task& task) {
-      emit({op_of(task.kind), task.chunk, task.micro_batch});
+      emit({op_of(task.kind), TaskPlace{task.chunk, task.micro_batch}});
       give_output(task);
-      for (const int chunk : count_weights(task, -1)) emit({Op::reduce_gradients, ChunkId(chunk)});
+      for (const int chunk : count_weights(task, -1))
+        emit({Op::reduce_gradients, TaskPlace{ChunkId(chunk)}});
     });
   }
 
   void evaluation_tasks(const TaskOrder& order) {
     tasks(order, [&](const Task& task) {
-      emit({Op::evaluate, task.chunk, task.micro_batch});
+      emit({Op::evaluate, TaskPlace{task.chunk, task.micro_batch}});
       give_output(task);
     });
   }
@@ -63,7 +64,7 @@ class DeviceCompiler {
   void emit_all(const std::vector<Instruction>& instructions,
                 std::optional<MicroBatchId> micro_batch = {}) {
     for (Instruction instruction : instructions) {
-      if (micro_batch) instruction.micro_batch = *micro_batch;
+      if (micro_batch) std::get<TaskPlace>(instruction.place).micro_batch = *micro_batch;
       emit(instruction);
     }
   }
@@ -85,13 +86,15 @@ class DeviceCompiler {
     if (!order.empty()) post_input(order.front());
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (stage_.gathers_chunks()) {
-        for (const ChunkId chunk : gathers.before[i]) emit({Op::gather_parameters, chunk});
+        for (const ChunkId chunk : gathers.before[i])
+          emit({Op::gather_parameters, TaskPlace{chunk}});
       }
       if (i + 1 < order.size()) post_input(order[i + 1]);
       if (const Crossing* input = input_of(order[i])) await(*input, order[i].micro_batch);
       write(order[i]);
       if (stage_.gathers_chunks()) {
-        for (const ChunkId chunk : gathers.after[i]) emit({Op::release_parameters, chunk});
+        for (const ChunkId chunk : gathers.after[i])
+          emit({Op::release_parameters, TaskPlace{chunk}});
       }
     }
   }
@@ -184,7 +187,7 @@ class DeviceCompiler {
                                                          : crossings_.exit_of(neighbour);
       const MeshPlace place =
           place_in(mesh, program_.replica * stage_.tensor_parallel + program_.shard);
-      emit({Op::hand_over, ChunkId(cut), micro_batch, payload, program_.device,
+      emit({Op::hand_over, TaskPlace{ChunkId(cut), micro_batch}, payload, program_.device,
             mesh.samples[place.replica]});
     } else {
       emit_all(crossing(payload, cut).sends, micro_batch);
@@ -207,7 +210,7 @@ class DeviceCompiler {
     for (const Crossing& crossing : crossings) emit_all(crossing.receives);
     for (const Crossing& crossing : crossings) emit_all(crossing.sends);
     for (const Crossing& crossing : crossings) await(crossing);
-    for (const int end : own) emit({Op::reduce_tied, ChunkId(end)});
+    for (const int end : own) emit({Op::reduce_tied, TiePlace{end}});
   }
 
   const std::vector<ChunkPlace>& places_;

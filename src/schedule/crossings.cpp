@@ -3,31 +3,30 @@
 namespace pptrain {
 namespace {
 
-void add_receives(Crossing& crossing, const PassageEnds& ends, DeviceId device, ChunkId chunk,
+void add_receives(Crossing& crossing, const PassageEnds& ends, DeviceId device, Place place,
                   Payload payload) {
   ends.for_each_to(device, [&](const Message& message) {
     if (message.from == device) return;
-    crossing.receives.push_back({Op::post_receive, chunk, MicroBatchId(0), payload, message.from,
-                                 message.interval, ends.passage().units});
+    crossing.receives.push_back(
+        {Op::post_receive, place, payload, message.from, message.interval, ends.passage().units});
   });
 }
 
-void add_sends(Crossing& crossing, const PassageEnds& ends, DeviceId device, ChunkId chunk,
+void add_sends(Crossing& crossing, const PassageEnds& ends, DeviceId device, Place place,
                Payload payload) {
   ends.for_each_from(device, [&](const Message& message) {
     const Op op = message.to == device ? Op::hand_over : Op::send;
     crossing.sends.push_back(
-        {op, chunk, MicroBatchId(0), payload, message.to, message.interval, ends.passage().units});
+        {op, place, payload, message.to, message.interval, ends.passage().units});
   });
 }
 
 /// `whole`: what all `num_devices` that need the same gather once each has its slice.
-void add_gather(Crossing& crossing, const Passage& passage, ChunkId chunk, Payload payload,
+void add_gather(Crossing& crossing, const Passage& passage, Place place, Payload payload,
                 Interval whole, int num_devices) {
   if (passage.form == TransferForm::whole || num_devices == 1) return;
   const Interval interval = {whole.begin * passage.units, whole.end * passage.units};
-  crossing.gathers.push_back(
-      {Op::gather_received, chunk, MicroBatchId(0), payload, {}, interval, passage.units});
+  crossing.gathers.push_back({Op::gather_received, place, payload, {}, interval, passage.units});
 }
 
 }  // namespace
@@ -80,11 +79,12 @@ const Crossing& Crossings::at(const Program& program, Payload payload, int cut) 
   Crossing& crossing = entry->second;
   if (!is_new) return crossing;
   const PassageEnds& ends = across(payload, cut);
-  add_receives(crossing, ends, program.device, ChunkId(cut), payload);
-  add_sends(crossing, ends, program.device, ChunkId(cut), payload);
+  const TaskPlace place = {ChunkId(cut), MicroBatchId(0)};
+  add_receives(crossing, ends, program.device, place, payload);
+  add_sends(crossing, ends, program.device, place, payload);
   if (crossing.receives.empty()) return crossing;
   const Stage& stage = plan_.stages[program.stage.index()];
-  add_gather(crossing, ends.passage(), ChunkId(cut), payload,
+  add_gather(crossing, ends.passage(), place, payload,
              stage.samples[static_cast<std::size_t>(program.replica)], stage.tensor_parallel);
   return crossing;
 }
@@ -106,18 +106,16 @@ Crossing Crossings::tied(const Program& program, int end, int other) {
   const TieEnd& own = ends_[static_cast<std::size_t>(end)];
   const Stage& stage = plan_.stages[program.stage.index()];
   const Stage& mesh = mesh_of(own);
-  const MeshPlace place = place_in(mesh, program.replica * stage.tensor_parallel + program.shard);
+  const MeshPlace own_place =
+      place_in(mesh, program.replica * stage.tensor_parallel + program.shard);
   const Tie& tie = options_.ties[static_cast<std::size_t>(own.tie)];
-  const Interval rows = tie_division(mesh, tie)[static_cast<std::size_t>(place.shard)];
+  const Interval rows = tie_division(mesh, tie)[static_cast<std::size_t>(own_place.shard)];
   const PassageEnds& here = tied_to(end, other);
   Crossing crossing;
-  add_receives(crossing, here, program.device, ChunkId(end), Payload::tied_gradient);
-  add_gather(crossing, here.passage(), ChunkId(end), Payload::tied_gradient, rows, mesh.replicas);
-  for (std::vector<Instruction>* comes : {&crossing.receives, &crossing.gathers}) {
-    for (Instruction& instruction : *comes) instruction.set_ends(end, other);
-  }
-  add_sends(crossing, tied_to(other, end), program.device, ChunkId(other), Payload::tied_gradient);
-  for (Instruction& instruction : crossing.sends) instruction.set_ends(other, end);
+  const Payload payload = Payload::tied_gradient;
+  add_receives(crossing, here, program.device, TiePlace{end, other}, payload);
+  add_gather(crossing, here.passage(), TiePlace{end, other}, payload, rows, mesh.replicas);
+  add_sends(crossing, tied_to(other, end), program.device, TiePlace{other, end}, payload);
   return crossing;
 }
 

@@ -80,10 +80,11 @@ void add(Signature& signature, const ChunkPrice& price) {
 
 /// All but the peer and the place of the interval.
 void add(Signature& signature, const Instruction& instruction) {
-  signature.insert(signature.end(),
-                   {static_cast<std::int64_t>(instruction.op), instruction.chunk.value,
-                    static_cast<std::int64_t>(instruction.payload), instruction.interval.size(),
-                    instruction.units});
+  signature.insert(signature.end(), {static_cast<std::int64_t>(instruction.op),
+                                     instruction.is_tied() ? instruction.tie().receiving_end
+                                                           : instruction.chunk().value,
+                                     static_cast<std::int64_t>(instruction.payload),
+                                     instruction.interval.size(), instruction.units});
 }
 
 }  // namespace
@@ -149,7 +150,7 @@ void ProgramClasses::find_groups(const Programs& sample, ReceivedGathers& gather
     std::vector<ChunkId>& chunks = chunks_.emplace_back();
     std::vector<int>& own = gathers_of_.emplace_back();
     for (const Instruction& instruction : sample[p].instructions) {
-      if (instruction.op == Op::forward) chunks.push_back(instruction.chunk);
+      if (instruction.op == Op::forward) chunks.push_back(instruction.chunk());
       if (instruction.op != Op::gather_received) continue;
       own.push_back(gathers.number_of(static_cast<int>(p), instruction.payload));
       gathers.of(static_cast<int>(p), instruction.payload);  // finds the link

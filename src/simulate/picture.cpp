@@ -29,7 +29,7 @@ char letter_of(Op op) {
 std::string label(const Instruction& task, bool first_chunk, int width) {
   const char letter = letter_of(task.op);
   std::string text(1, first_chunk ? letter : static_cast<char>(std::tolower(letter)));
-  text += std::to_string(task.micro_batch.value);
+  text += std::to_string(task.micro_batch().value);
   text.resize(static_cast<std::size_t>(width), '-');
   return text;
 }
@@ -49,7 +49,8 @@ double scale_of(const Trace& tasks, double makespan) {
   int most_digits = 0;
   for (const TraceEvent& task : tasks) {
     shortest = std::min(shortest, task.end - task.begin);
-    const auto digits = static_cast<int>(std::to_string(task.instruction.micro_batch.value).size());
+    const auto digits =
+        static_cast<int>(std::to_string(task.instruction.micro_batch().value).size());
     most_digits = std::max(most_digits, digits);
   }
   const double slots = makespan / shortest;
@@ -72,7 +73,7 @@ std::string pipeline_picture(const Simulation& simulation, const Programs& progr
   std::map<DeviceId, std::string> rows;
   std::map<DeviceId, ChunkId> first_chunks;
   for (const TraceEvent& task : tasks) {
-    const ChunkId chunk = task.instruction.chunk;
+    const ChunkId chunk = task.instruction.chunk();
     const auto first = first_chunks.try_emplace(task.device, chunk).first;
     first->second = std::min(first->second, chunk);
   }
@@ -80,7 +81,7 @@ std::string pipeline_picture(const Simulation& simulation, const Programs& progr
     std::string& row = rows.try_emplace(task.device, idle).first->second;
     const int begin = column(task.begin);
     const int width = column(task.end) - begin;
-    const bool is_first = first_chunks.at(task.device) == task.instruction.chunk;
+    const bool is_first = first_chunks.at(task.device) == task.instruction.chunk();
     row.replace(static_cast<std::size_t>(begin), static_cast<std::size_t>(width),
                 label(task.instruction, is_first, width));
   }

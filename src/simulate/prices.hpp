@@ -125,13 +125,14 @@ class Prices {
   double fixed_bytes(int program) const { return fixed_bytes_[program]; }
   /// The whole gradient of a tied parameter, which replicas that keep slices of it gather for the
   /// exchange of its ends; 0: there is no such exchange at that end.
-  double gathered_gradient_bytes(int program, ChunkId end) const {
-    return gathered_gradient_bytes_[static_cast<std::size_t>(program)][end.index()];
+  double gathered_gradient_bytes(int program, int end) const {
+    return gathered_gradient_bytes_[static_cast<std::size_t>(program)]
+                                   [static_cast<std::size_t>(end)];
   }
   /// The same gradients of all ends that a program has, in bytes.
   double gathered_gradient_bytes(int program) const;
   /// Bytes of the gradient of one row of the tied parameter at an end.
-  double tied_row_bytes(ChunkId end) const { return tied_row_bytes_[end.index()]; }
+  double tied_row_bytes(int end) const { return tied_row_bytes_[static_cast<std::size_t>(end)]; }
   /// Whether a program's buffers are counted as they come and go.
   bool counts_buffers(int program) const { return counts_buffers_[program] != 0; }
   /// Bytes per sample that cross the cut after a chunk.

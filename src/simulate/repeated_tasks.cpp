@@ -72,7 +72,8 @@ bool is_whole(const TaskOrder& order, int micro_batches) {
 
 bool repeats(const Instruction& instruction, const Instruction& later, int micro_batches) {
   Instruction moved = instruction;
-  if (moved.micro_batch.valid()) moved.micro_batch.value += micro_batches;
+  if (auto* task = std::get_if<TaskPlace>(&moved.place); task && task->micro_batch.valid())
+    task->micro_batch.value += micro_batches;
   return moved == later;
 }
 

@@ -11,7 +11,7 @@ namespace {
 /// Name of a task in `order`: a B that does W too is a B.
 std::string name_of(const Instruction& task) {
   const Op op = task.op == Op::backward ? Op::backward_input : task.op;
-  return to_string(Instruction{op, task.chunk, task.micro_batch});
+  return to_string(Instruction{op, task.place});
 }
 
 Json order_of(const Program& program) {

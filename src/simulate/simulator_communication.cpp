@@ -75,30 +75,31 @@ char& Simulator::weights_of(int p, ChunkId chunk) {
 /// Whether the weights that the task needs are there; blocks until they come.
 bool Simulator::has_weights(double now, int p) {
   const Instruction& task = current(p);
-  const bool needs = prices_.of(p, task.chunk).gather_group >= 0 && task.op != Op::backward_weight;
-  return !needs || weights_of(p, task.chunk) != 0 || block(now, p, State::awaits_weights);
+  const bool needs =
+      prices_.of(p, task.chunk()).gather_group >= 0 && task.op != Op::backward_weight;
+  return !needs || weights_of(p, task.chunk()) != 0 || block(now, p, State::awaits_weights);
 }
 
 void Simulator::gather(double now, int p) {
-  const ChunkPrice& price = prices_.of(p, current(p).chunk);
+  const ChunkPrice& price = prices_.of(p, current(p).chunk());
   progress_[p].store(price.gathered_bytes);
   if (price.gather_group >= 0) collectives_.come(now, p, price.gather_group);
 }
 
 void Simulator::release(int p) {
-  progress_[p].release(prices_.of(p, current(p).chunk).gathered_bytes);
-  weights_of(p, current(p).chunk) = 0;
+  progress_[p].release(prices_.of(p, current(p).chunk()).gathered_bytes);
+  weights_of(p, current(p).chunk()) = 0;
 }
 
 void Simulator::weights_come(double now, int p, ChunkId chunk, double started) {
   weights_of(p, chunk) = 1;
-  if (progress_[p].state != State::awaits_weights || current(p).chunk != chunk) return;
+  if (progress_[p].state != State::awaits_weights || current(p).chunk() != chunk) return;
   wait_ends(now, p, started);
   advance(now, p);
 }
 
 void Simulator::reduce(double now, int p) {
-  const ChunkPrice& chunk = prices_.of(p, current(p).chunk);
+  const ChunkPrice& chunk = prices_.of(p, current(p).chunk());
   const int number = chunk.reduce_group;
   if (number >= 0 && prices_.reductions()[number].at_end) start_reduction(now, p, number);
   if (chunk.across_group >= 0) start_reduction(now, p, chunk.across_group);
@@ -144,7 +145,7 @@ void Simulator::end_collective(double now, int index) {
   const bool gathers = what.kind == PricedCollective::Kind::weights;
   for (const int p : what.programs) {
     const Op op = gathers ? Op::gather_parameters : Op::reduce_gradients;
-    record(p, Lane::communication, {op, what.chunk}, started, now);
+    record(p, Lane::communication, {op, TaskPlace{what.chunk}}, started, now);
     if (gathers) {
       weights_come(now, p, what.chunk, started);
       continue;

@@ -7,7 +7,7 @@ namespace pptrain {
 
 /// All members of a tensor-parallel group start together.
 void Simulator::task(double now, int p) {
-  const int group = prices_.of(p, current(p).chunk).task_group;
+  const int group = prices_.of(p, current(p).chunk()).task_group;
   if (group < 0) {
     start_task(now, p);
     return;
@@ -21,7 +21,7 @@ void Simulator::task(double now, int p) {
 
 void Simulator::start_task(double now, int p) {
   const Instruction& instruction = current(p);
-  const ChunkPrice& chunk = prices_.of(p, instruction.chunk);
+  const ChunkPrice& chunk = prices_.of(p, instruction.chunk());
   const TaskPrice& price = chunk.task(phase_of(instruction.op));
   SimulatedDevice& device = result_.devices[p];
   ProgramProgress& progress = progress_[p];
@@ -49,7 +49,7 @@ void Simulator::hand_over(int p) {
     return;
   }
   const bool forwards = instruction.payload == Payload::activation;
-  const ChunkId taker(instruction.chunk.value + (forwards ? 1 : 0));
+  const ChunkId taker(instruction.chunk().value + (forwards ? 1 : 0));
   progress_[p].store(prices_.of(p, taker).handed_bytes[forwards ? 0 : 1]);
 }
 
@@ -57,7 +57,7 @@ void Simulator::hand_over(int p) {
 /// received for several ties is let go of with the first of them.
 void Simulator::add_tied(int p) {
   take_received(p);
-  progress_[p].release(prices_.gathered_gradient_bytes(p, current(p).chunk));
+  progress_[p].release(prices_.gathered_gradient_bytes(p, current(p).tie().receiving_end));
 }
 
 /// What was received becomes part of what the next task, or the sum of tied gradients, holds.
@@ -79,7 +79,7 @@ void Simulator::occupy(double now, int p, double seconds) {
 void Simulator::end_task(double now, int p) {
   const Instruction& instruction = current(p);
   if (!is_task(instruction.op)) return;
-  const ChunkPrice& chunk = prices_.of(p, instruction.chunk);
+  const ChunkPrice& chunk = prices_.of(p, instruction.chunk());
   progress_[p].release(progress_[p].tasks.end(instruction.op, chunk.bytes));
   if (instruction.op != Op::backward && instruction.op != Op::backward_weight) return;
   --progress_[p].stored;

@@ -10,7 +10,7 @@ bool is_training_task(Op op) {
 }
 
 bool of_same_activations(const Instruction& a, const Instruction& b) {
-  return a.chunk == b.chunk && a.micro_batch == b.micro_batch;
+  return a.task() == b.task();
 }
 
 bool begins_backward(Op op) { return op == Op::backward || op == Op::backward_input; }
@@ -29,7 +29,7 @@ ChunkBytes::Next next_layer(const Program& program, std::size_t i) {
   const Instruction* reader = next_such(program, i, reads_weights);
   if (reader == nullptr) return ChunkBytes::Next::nothing;
   const bool turns =
-      reader->chunk == task.chunk && begins_backward(reader->op) != begins_backward(task.op);
+      reader->chunk() == task.chunk() && begins_backward(reader->op) != begins_backward(task.op);
   return turns ? ChunkBytes::Next::same_layer : ChunkBytes::Next::other_end;
 }
 
@@ -42,10 +42,10 @@ TaskBytes::TaskBytes(const Program& program,
     if (reads_weights(program.instructions[i].op)) last_reader_ = i;
   }
   for (const Instruction& instruction : program.instructions) {
-    if (instruction.op != Op::forward || kept_.count(instruction.chunk.value) > 0) continue;
-    const ChunkBytes& chunk = chunk_of(instruction.chunk);
+    if (instruction.op != Op::forward || kept_.count(instruction.chunk().value) > 0) continue;
+    const ChunkBytes& chunk = chunk_of(instruction.chunk());
     if (chunk.num_offloaded == 0) break;  // as in all chunks of the stage
-    kept_[instruction.chunk.value] = chunk.offloaded;
+    kept_[instruction.chunk().value] = chunk.offloaded;
   }
 }
 
@@ -64,7 +64,7 @@ double TaskBytes::start_offloaded(std::size_t i, const ChunkBytes& chunk, double
   const bool own_follows =
       next != nullptr && begins_backward(next->op) && of_same_activations(task, *next);
   const bool other_follows = next != nullptr && begins_backward(next->op) && !own_follows;
-  const double coming = other_follows ? kept_.at(next->chunk.value) : 0.0;
+  const double coming = other_follows ? kept_.at(next->chunk().value) : 0.0;
   const double left = task.op == Op::forward ? chunk.offloaded : 0.0;
   leaving_next_ = own_follows ? 0.0 : left;
   held_next_ = left + coming;

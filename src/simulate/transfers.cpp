@@ -12,15 +12,17 @@ namespace {
 struct TransferKey {
   int route;
   Payload payload;
-  ChunkId chunk;
-  MicroBatchId micro_batch;
+  Place place;
   bool operator==(const TransferKey&) const = default;
 };
 
 struct TransferKeyHash {
   std::size_t operator()(const TransferKey& key) const noexcept {
     std::size_t hash = static_cast<std::size_t>(key.payload);
-    for (const int part : {key.route, key.chunk.value, key.micro_batch.value}) {
+    const auto* tie = std::get_if<TiePlace>(&key.place);
+    const TaskPlace task = tie ? TaskPlace() : std::get<TaskPlace>(key.place);
+    for (const int part : {key.route, tie ? tie->receiving_end : task.chunk.value,
+                           tie ? tie->sending_end : task.micro_batch.value}) {
       hash = (hash ^ static_cast<std::size_t>(part)) * 0x9e3779b97f4a7c15ULL;  // 2^64 / golden
                                                                                // ratio
       hash ^= hash >> 29;
@@ -58,9 +60,9 @@ class RouteCache {
 }  // namespace
 
 double bytes_of(const Instruction& instruction, const Prices& prices) {
-  const bool tied = instruction.is_tied();
-  const double of_one =
-      tied ? prices.tied_row_bytes(instruction.chunk) : prices.cut_bytes(instruction.chunk);
+  const double of_one = instruction.is_tied()
+                            ? prices.tied_row_bytes(instruction.tie().receiving_end)
+                            : prices.cut_bytes(instruction.chunk());
   return static_cast<double>(instruction.interval.size()) / instruction.units * of_one;
 }
 
@@ -78,8 +80,7 @@ Transfers::Transfers(const Programs& programs, const Prices& prices, const Route
       const bool sends = instruction.op == Op::send;
       if (!sends && instruction.op != Op::wait_receive) continue;
       const int route = routes.route(instruction.peer, sends);
-      const TransferKey key = {route, instruction.payload, instruction.chunk,
-                               instruction.micro_batch};
+      const TransferKey key = {route, instruction.payload, instruction.place};
       const auto [entry, is_new] = numbers.try_emplace(key, static_cast<int>(transfers_.size()));
       if (is_new) transfers_.emplace_back();
       Transfer& transfer = transfers_[entry->second];

@@ -24,7 +24,7 @@ double WeightWaits::for_layer(double now, const Instruction& task, const ChunkPr
 /// The weights of a chunk's first F come from the step before the iteration.
 double WeightWaits::for_publication(double now, const Instruction& task, const ChunkPrice& chunk) {
   if (chunk.published_end <= 0.0 || task.op != Op::forward ||
-      !started_.insert(task.chunk.value).second)
+      !started_.insert(task.chunk().value).second)
     return 0.0;
   return std::max(0.0, chunk.published_end - now - chunk.task(Phase::forward).seconds);
 }

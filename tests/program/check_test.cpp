@@ -45,7 +45,7 @@ TEST_CASE("a missing send is found at the receiver") {
 TEST_CASE("a message nobody receives is found") {
   Example example;
   Instruction extra = *example.find(Op::send);
-  extra.micro_batch = MicroBatchId(99);
+  std::get<TaskPlace>(extra.place).micro_batch = MicroBatchId(99);
   example.first().push_back(extra);
   CHECK(example.violation() == "a message is sent but never received");
 }
@@ -72,7 +72,7 @@ TEST_CASE("replicas that meet in their tasks come to them in one order") {
   std::vector<Instruction>& first = programs.front().instructions;
   const auto task = [&](int micro_batch) {
     return std::find_if(first.begin(), first.end(), [micro_batch](const Instruction& i) {
-      return i.op == Op::forward && i.micro_batch == MicroBatchId(micro_batch);
+      return i.op == Op::forward && i.micro_batch() == MicroBatchId(micro_batch);
     });
   };
   std::iter_swap(task(1), task(2));
@@ -177,7 +177,7 @@ TEST_CASE("chunks on one device hand over and send nothing to themselves") {
   std::rotate(late.find(Op::hand_over), late.find(Op::hand_over) + 1, late.first().end());
   CHECK(late.violation().find("has 0 of its 1 samples") != std::string::npos);
   Example elsewhere = v_example();
-  elsewhere.find(Op::hand_over)->micro_batch = MicroBatchId(1);
+  std::get<TaskPlace>(elsewhere.find(Op::hand_over)->place).micro_batch = MicroBatchId(1);
   CHECK(elsewhere.violation().find("does not follow its task") != std::string::npos);
   Example to_itself = v_example();
   to_itself.find(Op::send)->peer = to_itself.programs.front().device;

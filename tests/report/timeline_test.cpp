@@ -13,8 +13,7 @@ TraceEvent event(int device, Lane lane, Op op, int chunk, int micro_batch, doubl
   event.device = DeviceId(device);
   event.lane = lane;
   event.instruction.op = op;
-  event.instruction.chunk = ChunkId(chunk);
-  event.instruction.micro_batch = MicroBatchId(micro_batch);
+  event.instruction.place = TaskPlace{ChunkId(chunk), MicroBatchId(micro_batch)};
   event.begin = begin;
   event.end = end;
   return event;

@@ -36,7 +36,7 @@ std::int64_t peak_stored(const TaskOrder& order) {
 std::map<std::int64_t, Interval> received_samples(const Program& program, Payload payload) {
   std::map<std::int64_t, Interval> result;
   for (const Instruction& i : program.instructions) {
-    const bool is_first = payload == Payload::tied_gradient || i.micro_batch.value == 0;
+    const bool is_first = payload == Payload::tied_gradient || i.micro_batch().value == 0;
     if (i.op == Op::wait_receive && i.payload == payload && is_first)
       result[i.peer.value] = i.interval;
   }
@@ -251,7 +251,7 @@ TEST_CASE(
         "device 1: add tied gradients comes without rows in one piece");
   wrong = programs;
   for (Instruction& i : wrong[1].instructions) {
-    if (i.op == Op::hand_over && i.chunk == ChunkId(0)) i.interval = {1, 4};
+    if (i.op == Op::hand_over && i.chunk() == ChunkId(0)) i.interval = {1, 4};
   }
   CHECK(find_violation(plan, wrong, ties) ==
         "device 1: add tied gradients comes without rows in one piece");

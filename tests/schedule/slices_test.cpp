@@ -22,7 +22,7 @@ Programs sliced(const Plan& plan, const std::vector<Tie>& ties = {}) {
 
 /// Whether an instruction is about the first micro-batch, or a tied gradient.
 bool is_first(const Instruction& i) {
-  return i.payload == Payload::tied_gradient || i.micro_batch.value == 0;
+  return i.payload == Payload::tied_gradient || i.micro_batch().value == 0;
 }
 
 /// Two stages of two replicas: the first has one and three of four samples, the second two each.
@@ -226,7 +226,8 @@ TEST_CASE("a gather that its group comes to in another order is found") {
     Instructions& own = programs[p].instructions;
     const auto is_first_input = [](const Instruction& i) {
       return i.payload == Payload::activation &&
-             (i.op == Op::wait_receive || i.op == Op::gather_received) && i.micro_batch.value == 1;
+             (i.op == Op::wait_receive || i.op == Op::gather_received) &&
+             i.micro_batch().value == 1;
     };
     Instructions moved;
     std::copy_if(own.begin(), own.end(), std::back_inserter(moved), is_first_input);

@@ -121,11 +121,11 @@ void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
     case Op::send: send(instruction, number); break;
     case Op::wait_receive: receive(instruction, number); break;
     case Op::gather_received: gather_received(instruction); break;
-    case Op::gather_parameters: gather(instruction.chunk); break;
+    case Op::gather_parameters: gather(instruction.chunk()); break;
     case Op::release_parameters:
-      memory_.give_back(prices_.of(own_, instruction.chunk).gathered_bytes);
+      memory_.give_back(prices_.of(own_, instruction.chunk()).gathered_bytes);
       break;
-    case Op::reduce_gradients: reduce(instruction.chunk, false); break;
+    case Op::reduce_gradients: reduce(instruction.chunk(), false); break;
     case Op::wait_gradients: wait_gradients(); break;
     case Op::reduce_loss:
     case Op::reduce_norm:
@@ -146,8 +146,8 @@ void Rehearsal::execute(const Instruction& instruction, std::size_t number) {
 
 /// As `Prices` has it: members of a group start together, and the task takes them all equally long.
 void Rehearsal::task(const Instruction& instruction, std::size_t number) {
-  const ChunkPrice& price = prices_.of(own_, instruction.chunk);
-  const auto weights = weights_.find(instruction.chunk.value);
+  const ChunkPrice& price = prices_.of(own_, instruction.chunk());
+  const auto weights = weights_.find(instruction.chunk().value);
   if (weights != weights_.end() && instruction.op != Op::backward_weight) wait(*weights->second);
   if (price.task_group >= 0) {
     const int tag = prices_.num_lanes() + 1 + price.task_group;
@@ -160,17 +160,17 @@ void Rehearsal::task(const Instruction& instruction, std::size_t number) {
   busy_seconds_ += task.busy;
   result_.communication_seconds += wait + task.communication;
   give_memory_back(instruction);
-  if (ends_backward(instruction.op)) reduce(instruction.chunk, true);
+  if (ends_backward(instruction.op)) reduce(instruction.chunk(), true);
 }
 
 void Rehearsal::take_memory(const Instruction& instruction, std::size_t number) {
-  const ChunkBytes& bytes = prices_.of(own_, instruction.chunk).bytes;
+  const ChunkBytes& bytes = prices_.of(own_, instruction.chunk()).bytes;
   if (instruction.op == Op::forward) result_.peak_stored = std::max(result_.peak_stored, ++stored_);
   memory_.take(task_bytes_.start(number, instruction.op, bytes));
 }
 
 void Rehearsal::give_memory_back(const Instruction& instruction) {
-  const ChunkBytes& bytes = prices_.of(own_, instruction.chunk).bytes;
+  const ChunkBytes& bytes = prices_.of(own_, instruction.chunk()).bytes;
   memory_.give_back(task_bytes_.end(instruction.op, bytes));
   if (ends_backward(instruction.op)) --stored_;
 }

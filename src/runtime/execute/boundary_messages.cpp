@@ -18,21 +18,18 @@ BoundaryMessages::BoundaryMessages(const ExecutorParts& parts)
 }
 
 int BoundaryMessages::tag_of(const Instruction& i) const {
-  const bool tied = i.is_tied();
   const auto num_chunks = static_cast<std::int64_t>(cut_ports_.size()) + 1;
   // Tied gradients come last; of them both ends count.
-  const std::int64_t kind =
-      tied ? static_cast<std::int64_t>(Payload::tied_gradient) * num_chunks *
-                 parts_.plan.micro_batches
-           : (static_cast<std::int64_t>(i.payload) * num_chunks + i.chunk.value) *
-                 parts_.plan.micro_batches;
+  const std::int64_t first_of_payload =
+      static_cast<std::int64_t>(i.payload) * num_chunks * parts_.plan.micro_batches;
   const std::int64_t within =
-      tied ? i.receiving_end() * static_cast<std::int64_t>(ends_.size()) : 0;
+      i.is_tied()
+          ? i.tie().receiving_end * static_cast<std::int64_t>(ends_.size()) + i.tie().sending_end
+          : i.chunk().value * parts_.plan.micro_batches + i.micro_batch().value;
   // Every message of an iteration has a tag of its own, since a device may receive in another order
   // than its peer sends; beyond the number of tags, far more tasks than anyone runs, order alone
   // tells equal ones apart.
-  return static_cast<int>((kind + within + i.micro_batch.value) %
-                          parts_.groups.transport().num_tags());
+  return static_cast<int>((first_of_payload + within) % parts_.groups.transport().num_tags());
 }
 
 BoundaryMessages::TiedCopy BoundaryMessages::tied_copy(int end) const {
@@ -47,21 +44,20 @@ BoundaryMessages::TiedCopy BoundaryMessages::tied_copy(int end) const {
 /// tied parameter.
 Interval BoundaryMessages::held(const Instruction& i) const {
   const bool leaves = i.op == Op::send;
-  if (i.is_tied()) return tied_copy(leaves ? i.sending_end() : i.receiving_end()).rows;
+  if (i.is_tied()) return tied_copy(leaves ? i.tie().sending_end : i.tie().receiving_end).rows;
   const bool before_cut = (i.payload == Payload::activation) == leaves;
-  return before_cut ? parts_.device->exit_samples(i.chunk)
-                    : parts_.device->entry_samples(ChunkId(i.chunk.value + 1));
+  return before_cut ? parts_.device->exit_samples(i.chunk())
+                    : parts_.device->entry_samples(ChunkId(i.chunk().value + 1));
 }
 
 /// What one sample at a cut is, or one row of a tied parameter.
 Port BoundaryMessages::unit_of(const Instruction& i) const {
   if (i.is_tied()) {
-    const Tie& tie =
-        parts_
-            .ties[static_cast<std::size_t>(ends_[static_cast<std::size_t>(i.receiving_end())].tie)];
+    const Tie& tie = parts_.ties[static_cast<std::size_t>(
+        ends_[static_cast<std::size_t>(i.tie().receiving_end)].tie)];
     return {1, std::lround(tie.row_bytes / sizeof(float)), tie.name};
   }
-  return cut_ports_[static_cast<std::size_t>(i.chunk.value)];
+  return cut_ports_[static_cast<std::size_t>(i.chunk().value)];
 }
 
 /// Elements of `interval`, counted within the tensor that holds the samples or rows `held`.
@@ -75,7 +71,7 @@ Interval BoundaryMessages::elements_of(const Instruction& i, Interval interval,
 /// The tensor in which the parts of a message come together; it is made, with room for all of them,
 /// by the first one.
 BoundaryMessages::Incoming& BoundaryMessages::incoming_of(const Instruction& i) {
-  Incoming& incoming = incoming_[{i.payload, i.chunk.value, i.micro_batch.value}];
+  Incoming& incoming = incoming_[{i.payload, i.place}];
   const Port unit = unit_of(i);
   if (!incoming.data) {
     incoming.data = Tensor(parts_.arena, static_cast<std::size_t>(held(i).size() * unit.rows),
@@ -98,12 +94,12 @@ void BoundaryMessages::wait(Pending& transfer) {
 }
 
 void BoundaryMessages::wait_receive(const Instruction& i) {
-  Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
+  Incoming& incoming = incoming_.at({i.payload, i.place});
   wait(*incoming.parts.at(i.interval.begin));
 }
 
 void BoundaryMessages::gather_received(const Instruction& i) {
-  Incoming& incoming = incoming_.at({i.payload, i.chunk.value, i.micro_batch.value});
+  Incoming& incoming = incoming_.at({i.payload, i.place});
   PartGroups& groups = parts_.device->only().groups();
   Communicator& group = i.is_tied() ? groups.replicas() : groups.tensor();
   std::vector<Interval> slices;
@@ -136,12 +132,12 @@ void BoundaryMessages::send(const Instruction& i) {
     // A copy: the gradient itself changes as soon as the other end's part has come.
     data = std::make_shared<Tensor>(parts_.arena, 1, size);
     parts_.arena.device().copy(data->f32(),
-                               tied_copy(i.sending_end()).gradient().f32() + part.begin,
+                               tied_copy(i.tie().sending_end).gradient().f32() + part.begin,
                                size * sizeof(float));
     first = data->f32();
   } else {
-    PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.chunk.value, i.micro_batch.value),
-                   "\"{}\" does not follow its task", to_string(i));
+    PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.place), "\"{}\" does not follow its task",
+                   to_string(i));
     data = output_;
     first = data->f32() + part.begin;
   }
@@ -151,7 +147,7 @@ void BoundaryMessages::send(const Instruction& i) {
 
 void BoundaryMessages::hand_over(const Instruction& i) {
   if (i.is_tied()) {
-    const TiedCopy from = tied_copy(i.sending_end());
+    const TiedCopy from = tied_copy(i.tie().sending_end);
     const Interval there = elements_of(i, i.interval, from.rows);
     const Interval here = elements_of(i, i.interval, held(i));
     parts_.arena.device().copy(incoming_of(i).data.f32() + here.begin,
@@ -159,15 +155,15 @@ void BoundaryMessages::hand_over(const Instruction& i) {
                                static_cast<std::size_t>(there.size()) * sizeof(float));
     return;
   }
-  PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.chunk.value, i.micro_batch.value),
-                 "\"{}\" does not follow its task", to_string(i));
+  PPTRAIN_ASSERT(output_key_ == Key(i.payload, i.place), "\"{}\" does not follow its task",
+                 to_string(i));
   incoming_[output_key_].data = repartitioned(i, std::move(*output_));
 }
 
 /// The neighbouring chunk may begin, or end, in another division than this one ends, or begins.
 Tensor BoundaryMessages::repartitioned(const Instruction& i, Tensor x) const {
-  const PartModel& before = *parts_.device->parts_of(i.chunk).back();
-  const PartModel& after = *parts_.device->parts_of(ChunkId(i.chunk.value + 1)).front();
+  const PartModel& before = *parts_.device->parts_of(i.chunk()).back();
+  const PartModel& after = *parts_.device->parts_of(ChunkId(i.chunk().value + 1)).front();
   if (&before == &after) return x;
   const Repartition& between = parts_.device->between(after.role().index);
   return i.payload == Payload::activation
@@ -192,7 +188,7 @@ void BoundaryMessages::add_tied_gradients(int end) {
     if (other == end && before) parts_.kernels.add(before->f32(), gradient.f32(), gradient.size());
     if (!are_tied(ends_[static_cast<std::size_t>(end)], ends_[static_cast<std::size_t>(other)]))
       continue;
-    Tensor coming = take_input({Payload::tied_gradient, end, other});
+    Tensor coming = take_input({Payload::tied_gradient, TiePlace{end, other}});
     if (other < end && !before) {
       before = std::move(coming);
     } else {

@@ -6,7 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "program/program.hpp"
@@ -19,9 +19,8 @@ namespace pptrain {
 /// ends have: receives into whole micro-batches, sends of parts of them.
 class BoundaryMessages {
  public:
-  /// Payload, chunk before the cut, micro-batch; of tied gradients the end that receives and the
-  /// one that sends.
-  using Key = std::tuple<Payload, int, int>;
+  /// What comes together: a payload at a cut, or of a tie.
+  using Key = std::pair<Payload, Place>;
 
   explicit BoundaryMessages(const ExecutorParts& parts);
 

@@ -53,7 +53,7 @@ void DeviceModel::announce(const Instruction* next) {
   const PartModel* begins = nullptr;
   if (next != nullptr) {
     const bool forwards = next->op == Op::forward || next->op == Op::evaluate;
-    begins = forwards ? parts_of(next->chunk).front() : parts_of(next->chunk).back();
+    begins = forwards ? parts_of(next->chunk()).front() : parts_of(next->chunk()).back();
   }
   for (const auto& part : parts_) part->announce(part.get() == begins ? next : nullptr);
 }

@@ -32,9 +32,9 @@ std::optional<Lane> lane_of(Op op) {
 /// As profilers show it: "BW1.3, stage 0, chunk 1, micro-batch 3".
 std::string range_name(const Program& program, const Instruction& i) {
   const std::string name = fmt::format("{}, stage {}", to_string(i), program.stage.value);
-  return is_task(i.op)
-             ? fmt::format("{}, chunk {}, micro-batch {}", name, i.chunk.value, i.micro_batch.value)
-             : name;
+  return is_task(i.op) ? fmt::format("{}, chunk {}, micro-batch {}", name, i.chunk().value,
+                                     i.micro_batch().value)
+                       : name;
 }
 
 /// Tasks that the host tells the device ahead of what it does: enough to keep it busy, and few
@@ -75,7 +75,7 @@ bool passes_on(Op op) { return op == Op::send || op == Op::hand_over || op == Op
 bool completes_gradients(const Program& program, std::size_t task) {
   const std::vector<Instruction>& all = program.instructions;
   for (std::size_t i = task + 1; i < all.size() && !is_task(all[i].op); ++i) {
-    if (all[i].op == Op::reduce_gradients && all[i].chunk == all[task].chunk) return true;
+    if (all[i].op == Op::reduce_gradients && all[i].chunk() == all[task].chunk()) return true;
   }
   return false;
 }
@@ -148,7 +148,7 @@ void Executor::run_instruction(const Program& program, std::size_t number,
     parts_.device->announce(next(program, number + 1, reads_weights));
   if (offload_ && is_task(instruction.op)) next_task_ = next(program, number + 1, is_task);
   if (is_task(instruction.op) && completes_gradients(program, number)) {
-    parts_.device->begin(instruction.chunk, GradientPass::completes);
+    parts_.device->begin(instruction.chunk(), GradientPass::completes);
   }
   execute_traced(program, instruction, iteration);
   if (is_task(instruction.op) || instruction.op == Op::step) limit_lead();
@@ -208,11 +208,11 @@ void Executor::execute(const Instruction& instruction, const Iteration& iteratio
     case Op::gather_received: messages_.gather_received(instruction); break;
     case Op::send: messages_.send(instruction); break;
     case Op::hand_over: messages_.hand_over(instruction); break;
-    case Op::gather_parameters: parts_.device->gather(instruction.chunk); break;
-    case Op::release_parameters: parts_.device->release(instruction.chunk); break;
-    case Op::reduce_gradients: parts_.device->reduce(instruction.chunk); break;
+    case Op::gather_parameters: parts_.device->gather(instruction.chunk()); break;
+    case Op::release_parameters: parts_.device->release(instruction.chunk()); break;
+    case Op::reduce_gradients: parts_.device->reduce(instruction.chunk()); break;
     case Op::wait_gradients: wait_gradients(); break;
-    case Op::reduce_tied: messages_.add_tied_gradients(instruction.receiving_end()); break;
+    case Op::reduce_tied: messages_.add_tied_gradients(instruction.tie().receiving_end); break;
     case Op::reduce_loss: reduce_loss(iteration); break;
     case Op::reduce_norm: reduce_norm(iteration); break;
     case Op::step: update(iteration); break;

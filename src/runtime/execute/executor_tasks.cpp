@@ -10,8 +10,9 @@ namespace pptrain {
 void Executor::fetch_for_next(const Instruction& task) {
   if (!offload_ || next_task_ == nullptr) return;
   if (next_task_->op != Op::backward && next_task_->op != Op::backward_input) return;
-  if (next_task_->chunk == task.chunk && next_task_->micro_batch == task.micro_batch) return;
-  const StoredTask& next = stored_.at({next_task_->chunk.value, next_task_->micro_batch.value});
+  if (next_task_->chunk() == task.chunk() && next_task_->micro_batch() == task.micro_batch())
+    return;
+  const StoredTask& next = stored_.at({next_task_->chunk().value, next_task_->micro_batch().value});
   offload_->fetch(*next.saved.back().back());
 }
 
@@ -20,8 +21,8 @@ void Executor::keep_or_send(const Instruction& task, bool last, Saved& saved) {
   if (!offload_) return;
   offload_->let_go();
   const bool comes_back = last && next_task_ != nullptr && next_task_->op != Op::forward &&
-                          next_task_->chunk == task.chunk &&
-                          next_task_->micro_batch == task.micro_batch;
+                          next_task_->chunk() == task.chunk() &&
+                          next_task_->micro_batch() == task.micro_batch();
   if (!comes_back) offload_->send(saved);
 }
 
@@ -37,10 +38,10 @@ void Executor::bring_back(const Instruction& task, const StoredTask& stored, std
 }
 
 void Executor::forward(const Instruction& i, const Iteration& iteration, bool keep) {
-  const int chunk = i.chunk.value;
-  StoredTask& stored = stored_[{chunk, i.micro_batch.value}];
+  const int chunk = i.chunk().value;
+  StoredTask& stored = stored_[{chunk, i.micro_batch().value}];
   result_.peak_stored = std::max(result_.peak_stored, static_cast<int>(stored_.size()));
-  const std::vector<PartModel*>& parts = parts_.device->parts_of(i.chunk);
+  const std::vector<PartModel*>& parts = parts_.device->parts_of(i.chunk());
   for (const PartModel* part : parts) {
     Batch& batch = stored.batches.emplace_back();
     batch.samples = static_cast<std::size_t>(part->role().samples().size());
@@ -48,32 +49,32 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
     batch.loss_form = iteration.loss_form;
     if (iteration.dropout_seed) {
       const std::int64_t in_step =
-          i.micro_batch.value * parts_.plan.micro_batch_size + part->role().samples().begin;
+          i.micro_batch().value * parts_.plan.micro_batch_size + part->role().samples().begin;
       batch.dropout = {*iteration.dropout_seed,
                        iteration.step * parts_.plan.global_batch_size + in_step};
     }
     batch.balance = iteration.loss_scale * iteration.router_aux_loss / global_rows();
     // All devices of the part come to the same.
     if (part->role().replica == 0 && part->role().shard == 0)
-      batch.balance_sum = sums_.balance(i.chunk);
+      batch.balance_sum = sums_.balance(i.chunk());
     batch.balance_of_model = parts_.model_balance != nullptr;
     if (keep && batch.balance_of_model)
-      batch.balance_counts = parts_.model_balance->counts(i.chunk, i.micro_batch);
+      batch.balance_counts = parts_.model_balance->counts(i.chunk(), i.micro_batch());
     if (!keep) batch.use = BatchUse::evaluation;
   }
   if (chunk == 0) samples_.load_inputs(stored, i, iteration);
   if (chunk == last_chunk_) samples_.load_targets(stored, i, iteration, sums_.loss());
   samples_.load_beside(stored, i, iteration);
-  Tensor x = chunk == 0
-                 ? Tensor()
-                 : messages_.take_input({Payload::activation, chunk - 1, i.micro_batch.value});
+  Tensor x = chunk == 0 ? Tensor()
+                        : messages_.take_input({Payload::activation,
+                                                TaskPlace{ChunkId(chunk - 1), i.micro_batch()}});
   for (std::size_t p = 0; p < parts.size(); ++p) {
     if (p > 0)
       x = parts_.device->between(parts[p]->role().index)
               .forward(std::move(x), parts_.device->reductions());
     stored.saved.emplace_back();
-    const auto& layers = parts[p]->layers(i.chunk);
-    const std::int64_t first_layer = parts[p]->first_layer(i.chunk);
+    const auto& layers = parts[p]->layers(i.chunk());
+    const std::int64_t first_layer = parts[p]->first_layer(i.chunk());
     for (std::size_t l = 0; l < layers.size(); ++l) {
       const bool is_last = p + 1 == parts.size() && l + 1 == layers.size();
       if (is_last && keep) fetch_for_next(i);
@@ -89,10 +90,10 @@ void Executor::forward(const Instruction& i, const Iteration& iteration, bool ke
       stored.saved.back().push_back(std::move(saved));
     }
   }
-  if (keep && parts_.model_balance != nullptr) parts_.model_balance->send(i.chunk, i.micro_batch);
-  if (chunk != last_chunk_)
-    messages_.put_output({Payload::activation, chunk, i.micro_batch.value}, std::move(x));
-  if (!keep) stored_.erase({chunk, i.micro_batch.value});
+  if (keep && parts_.model_balance != nullptr)
+    parts_.model_balance->send(i.chunk(), i.micro_batch());
+  if (chunk != last_chunk_) messages_.put_output({Payload::activation, i.place}, std::move(x));
+  if (!keep) stored_.erase({chunk, i.micro_batch().value});
 }
 
 /// Before a backward pass: what layers have counted in the micro-batch comes from all stages.
@@ -103,15 +104,14 @@ void Executor::read_chosen_rows(StoredTask& stored, MicroBatchId micro_batch) {
 }
 
 void Executor::backward_input(const Instruction& i, bool with_weight) {
-  const int chunk = i.chunk.value;
-  StoredTask& stored = stored_.at({chunk, i.micro_batch.value});
-  Tensor gradient = chunk == last_chunk_
-                        ? Tensor()
-                        : messages_.take_input({Payload::gradient, chunk, i.micro_batch.value});
-  if (parts_.model_balance != nullptr) read_chosen_rows(stored, i.micro_batch);
-  const std::vector<PartModel*>& parts = parts_.device->parts_of(i.chunk);
+  const int chunk = i.chunk().value;
+  StoredTask& stored = stored_.at({chunk, i.micro_batch().value});
+  Tensor gradient =
+      chunk == last_chunk_ ? Tensor() : messages_.take_input({Payload::gradient, i.place});
+  if (parts_.model_balance != nullptr) read_chosen_rows(stored, i.micro_batch());
+  const std::vector<PartModel*>& parts = parts_.device->parts_of(i.chunk());
   for (std::size_t p = parts.size(); p-- > 0;) {
-    auto& layers = parts[p]->layers(i.chunk);
+    auto& layers = parts[p]->layers(i.chunk());
     const Batch& batch = stored.batches[p];
     for (std::size_t l = layers.size(); l-- > 0;) {
       SavedPtr& saved = stored.saved[p][l];
@@ -127,15 +127,16 @@ void Executor::backward_input(const Instruction& i, bool with_weight) {
                      .backward(std::move(gradient), parts_.device->reductions());
   }
   if (chunk != 0)
-    messages_.put_output({Payload::gradient, chunk - 1, i.micro_batch.value}, std::move(gradient));
-  if (with_weight) stored_.erase({chunk, i.micro_batch.value});
+    messages_.put_output({Payload::gradient, TaskPlace{ChunkId(chunk - 1), i.micro_batch()}},
+                         std::move(gradient));
+  if (with_weight) stored_.erase({chunk, i.micro_batch().value});
 }
 
 void Executor::backward_weight(const Instruction& i) {
-  StoredTask& stored = stored_.at({i.chunk.value, i.micro_batch.value});
-  const std::vector<PartModel*>& parts = parts_.device->parts_of(i.chunk);
+  StoredTask& stored = stored_.at({i.chunk().value, i.micro_batch().value});
+  const std::vector<PartModel*>& parts = parts_.device->parts_of(i.chunk());
   for (std::size_t p = parts.size(); p-- > 0;) {
-    auto& layers = parts[p]->layers(i.chunk);
+    auto& layers = parts[p]->layers(i.chunk());
     for (std::size_t l = layers.size(); l-- > 0;) {
       if (p == 0 && l == 0) fetch_for_next(i);
       layers[l]->backward_weight(stored.batches[p], *stored.saved[p][l]);
@@ -143,7 +144,7 @@ void Executor::backward_weight(const Instruction& i) {
       stored.saved[p][l].reset();
     }
   }
-  stored_.erase({i.chunk.value, i.micro_batch.value});
+  stored_.erase({i.chunk().value, i.micro_batch().value});
 }
 
 }  // namespace pptrain

@@ -83,7 +83,7 @@ void PartModel::release(ChunkId chunk) {
 
 void PartModel::announce(const Instruction* next) {
   if (gathers_chunks_ || next == nullptr) return shards_.announce({});
-  const auto& [first, last] = end_units_.at(next->chunk.value);
+  const auto& [first, last] = end_units_.at(next->chunk().value);
   shards_.announce(next->op == Op::forward || next->op == Op::evaluate ? first : last);
 }
 

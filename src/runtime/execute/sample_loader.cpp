@@ -21,14 +21,14 @@ bool reads_decoder_tokens(const Model& model, const PartRole& role, ChunkId chun
 template <class SlotOf>
 void SampleLoader::read_samples(const Instruction& task, const Iteration& iteration, Interval own,
                                 const SlotOf& slot_of) const {
-  const std::int64_t first = task.micro_batch.value * parts_.plan.micro_batch_size + own.begin;
+  const std::int64_t first = task.micro_batch().value * parts_.plan.micro_batch_size + own.begin;
   for (std::int64_t s = 0; s < own.size(); ++s)
     iteration.samples(first + s, slot_of(static_cast<std::size_t>(s)));
 }
 
 void SampleLoader::load_inputs(StoredTask& stored, const Instruction& instruction,
                                const Iteration& iteration) const {
-  const Interval own = parts_.device->entry_samples(instruction.chunk);
+  const Interval own = parts_.device->entry_samples(instruction.chunk());
   const auto samples = static_cast<std::size_t>(own.size());
   Batch& batch = stored.batches.front();
   if (!parts_.model.sample.tokens()) {
@@ -53,13 +53,13 @@ void SampleLoader::load_inputs(StoredTask& stored, const Instruction& instructio
 
 void SampleLoader::load_targets(StoredTask& stored, const Instruction& instruction,
                                 const Iteration& iteration, double* loss) const {
-  const Interval own = parts_.device->exit_samples(instruction.chunk);
+  const Interval own = parts_.device->exit_samples(instruction.chunk());
   const auto samples = static_cast<std::size_t>(own.size());
   Batch& batch = stored.batches.back();
   batch.loss = loss;
   if (iteration.counted_samples) {
     const std::int64_t first =
-        instruction.micro_batch.value * parts_.plan.micro_batch_size + own.begin;
+        instruction.micro_batch().value * parts_.plan.micro_batch_size + own.begin;
     batch.counted_samples = static_cast<std::size_t>(
         std::clamp<std::int64_t>(*iteration.counted_samples - first, 0, own.size()));
   }
@@ -82,7 +82,7 @@ void SampleLoader::load_targets(StoredTask& stored, const Instruction& instructi
 void SampleLoader::load_documents(StoredTask& stored, const Instruction& instruction,
                                   const Iteration& iteration) const {
   if (!iteration.needs_documents) return;
-  const std::vector<PartModel*>& parts = parts_.device->parts_of(instruction.chunk);
+  const std::vector<PartModel*>& parts = parts_.device->parts_of(instruction.chunk());
   const auto length = static_cast<std::size_t>(parts_.model.sample.rows);
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const Interval own = parts[p]->role().samples();
@@ -98,7 +98,7 @@ void SampleLoader::load_documents(StoredTask& stored, const Instruction& instruc
 void SampleLoader::load_lengths(StoredTask& stored, const Instruction& instruction,
                                 const Iteration& iteration) const {
   if (!iteration.has_padding) return;
-  const std::vector<PartModel*>& parts = parts_.device->parts_of(instruction.chunk);
+  const std::vector<PartModel*>& parts = parts_.device->parts_of(instruction.chunk());
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const Interval own = parts[p]->role().samples();
     DeviceCopy<std::int32_t>& lengths = stored.input_lengths.emplace_back();
@@ -113,10 +113,10 @@ void SampleLoader::load_lengths(StoredTask& stored, const Instruction& instructi
 void SampleLoader::load_decoder_tokens(StoredTask& stored, const Instruction& instruction,
                                        const Iteration& iteration) const {
   if (!parts_.model.sample.has_source()) return;
-  const std::vector<PartModel*>& parts = parts_.device->parts_of(instruction.chunk);
+  const std::vector<PartModel*>& parts = parts_.device->parts_of(instruction.chunk());
   const auto length = static_cast<std::size_t>(parts_.model.sample.rows);
   for (std::size_t p = 0; p < parts.size(); ++p) {
-    if (!reads_decoder_tokens(parts_.model, parts[p]->role(), instruction.chunk)) continue;
+    if (!reads_decoder_tokens(parts_.model, parts[p]->role(), instruction.chunk())) continue;
     const Interval own = parts[p]->role().samples();
     DeviceCopy<std::uint32_t>& decoder = stored.decoder_tokens.emplace_back();
     std::uint32_t* tokens = decoder.host(static_cast<std::size_t>(own.size()) * length);

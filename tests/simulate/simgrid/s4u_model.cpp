@@ -75,7 +75,7 @@ class Model {
   std::string mailbox(DeviceId from, DeviceId to, const Instruction& what) const {
     return fmt::format("{} {} to {}: {} {}.{} from {}", case_.name, from.value, to.value,
                        what.payload == Payload::activation ? "activation" : "gradient",
-                       what.chunk.value, what.micro_batch.value, what.interval.begin);
+                       what.chunk().value, what.micro_batch().value, what.interval.begin);
   }
 
   s4u::Link* uplink(const Uplink& which) {
@@ -121,7 +121,7 @@ class Model {
 
   void send(const Program& program, const Instruction& instruction) {
     Stream& stream = *streams_.at({program.device.value, instruction.peer.value});
-    const std::size_t last = places_[instruction.chunk.index()].layers.end - 1;
+    const std::size_t last = places_[instruction.chunk().index()].layers.end - 1;
     const double bytes =
         static_cast<double>(instruction.interval.size()) * case_.profile.layers[last].output_bytes;
     stream.waiting.push_back({mailbox(program.device, instruction.peer, instruction),
@@ -134,7 +134,7 @@ class Model {
     if (!is_task(instruction.op)) return 0.0;
     const std::string& kind = case_.cluster.kind_of(program.device).name;
     double seconds = 0.0;
-    const Interval layers = places_[instruction.chunk.index()].layers;
+    const Interval layers = places_[instruction.chunk().index()].layers;
     for (std::int64_t l = layers.begin; l < layers.end; ++l) {
       for (const ProfileRow& row : case_.profile.layers[l].rows) {
         if (row.device == kind) seconds += of_op(row.seconds, instruction.op);
