@@ -29,27 +29,7 @@ void SilentCommunicator::all_to_all(const void* from, const std::vector<std::siz
   std::memcpy(to, from, std::min(sent.front(), received.front()));
 }
 
-PendingPtr SilentCommunicator::start_all_reduce_sum(float*, std::size_t) {
-  return std::make_unique<Ended>();
-}
-
-PendingPtr SilentCommunicator::start_reduce_scatter_sum(float*, const std::vector<Interval>&) {
-  return std::make_unique<Ended>();
-}
-
-PendingPtr SilentCommunicator::start_all_gather(float*, const std::vector<Interval>&) {
-  return std::make_unique<Ended>();
-}
-
-PendingPtr SilentCommunicator::start_all_reduce_sum(BFloat16*, std::size_t) {
-  return std::make_unique<Ended>();
-}
-
-PendingPtr SilentCommunicator::start_reduce_scatter_sum(BFloat16*, const std::vector<Interval>&) {
-  return std::make_unique<Ended>();
-}
-
-PendingPtr SilentCommunicator::start_all_gather(BFloat16*, const std::vector<Interval>&) {
+PendingPtr SilentCommunicator::start(Collective, void*, DType, const std::vector<Interval>&) {
   return std::make_unique<Ended>();
 }
 

@@ -1,20 +1,30 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
-#include "base/bfloat16.hpp"
 #include "base/ids.hpp"
 #include "base/interval.hpp"
 #include "comm/pending.hpp"
+#include "tensor/tensor.hpp"
 
 namespace pptrain {
+
+/// What the members of a group do together with an array that each of them has, by slices of it:
+/// one slice is the whole where all get the result, else there is a slice for each member.
+enum class Collective {
+  all_reduce_sum,      ///< every member gets the sum of the members' values
+  all_reduce_max,      ///< every member gets the largest of the members' values
+  reduce_scatter_sum,  ///< member k gets the sum in slice k, and keeps what it has elsewhere
+  all_gather           ///< every member gets slice k of member k
+};
 
 /// Collectives of one group of ranks. Members are numbered in the order the plan lists them, and
 /// every sum is formed in that order, never in order of arrival: two runs give equal bits. (What a
 /// communicator that promises less does promise, it says.)
 ///
-/// Floats lie in the memory of the rank's device, in whose order transfers begin and end: they see
+/// Values lie in the memory of the rank's device, in whose order transfers begin and end: they see
 /// what the device was told before, and it sees them in what it is told after. Doubles are values
 /// of the host.
 ///
@@ -26,38 +36,53 @@ class Communicator {
   /// Members of the group.
   virtual int size() const = 0;
 
-  /// data[i] becomes the sum over the members, n elements.
-  virtual void all_reduce_sum(float* data, std::size_t n) = 0;
+  /// Starts a collective of values of `type`, f32 or bf16; `data` must stay until the result has
+  /// ended. Values of bf16 are summed in fp32 and rounded once.
+  virtual PendingPtr start(Collective collective, void* data, DType type,
+                           const std::vector<Interval>& slices) = 0;
+  /// Runs a collective of f32 values to its end.
+  virtual void run(Collective collective, float* data, const std::vector<Interval>& slices) = 0;
   /// data[i] becomes the sum over the members, n values in memory of the host.
-  virtual void all_reduce_sum(double* data, std::size_t n) = 0;
-  /// data[i] becomes the largest value of any member, n elements.
-  virtual void all_reduce_max(float* data, std::size_t n) = 0;
-  /// Every member's slice data[slices[k]] is sent to all.
-  virtual void all_gather(float* data, const std::vector<Interval>& slices) = 0;
-
+  virtual void sum_on_host(double* data, std::size_t n) = 0;
   /// Member k gets sent[k] bytes of `from`, where what goes to the members lies one behind the
   /// other in their order, and received[k] bytes come from it, which lie in `to` in the same way.
   /// Memory of the device.
   virtual void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                           const std::vector<std::size_t>& received);
 
-  /// The same, only started; `data` must stay until the result has ended.
-  virtual PendingPtr start_all_reduce_sum(float* data, std::size_t n) = 0;
-  /// The two halves of it: in the slice data[slices[rank()]] the sum over the members, the rest
-  /// stays ...
-  virtual PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) = 0;
-  /// ... and every member's slice sent to all.
-  virtual PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) = 0;
+  /// data[i] becomes the sum over the members, n elements.
+  void all_reduce_sum(float* data, std::size_t n) {
+    run(Collective::all_reduce_sum, data, whole(n));
+  }
+  /// data[i] becomes the sum over the members, n values in memory of the host.
+  void all_reduce_sum(double* data, std::size_t n) { sum_on_host(data, n); }
+  /// data[i] becomes the largest value of any member, n elements.
+  void all_reduce_max(float* data, std::size_t n) {
+    run(Collective::all_reduce_max, data, whole(n));
+  }
+  /// Every member's slice data[slices[k]] is sent to all.
+  void all_gather(float* data, const std::vector<Interval>& slices) {
+    run(Collective::all_gather, data, slices);
+  }
 
-  /// The same of values that travel in bf16, half the bytes: what members hold is summed in fp32
-  /// and rounded once.
-  virtual PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) = 0;
-  /// Starts to sum each slice over the members: data[slices[k]] becomes the sum on member k, and
-  /// stays on others.
-  virtual PendingPtr start_reduce_scatter_sum(BFloat16* data,
-                                              const std::vector<Interval>& slices) = 0;
+  /// Starts to sum n values of float or BFloat16 over the members.
+  template <class T>
+  PendingPtr start_all_reduce_sum(T* data, std::size_t n) {
+    return start(Collective::all_reduce_sum, data, dtype_of<T>(), whole(n));
+  }
+  /// Starts to sum each slice over the members: data[slices[k]] becomes the sum on member k.
+  template <class T>
+  PendingPtr start_reduce_scatter_sum(T* data, const std::vector<Interval>& slices) {
+    return start(Collective::reduce_scatter_sum, data, dtype_of<T>(), slices);
+  }
   /// Starts to send every member's slice data[slices[k]] to all.
-  virtual PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) = 0;
+  template <class T>
+  PendingPtr start_all_gather(T* data, const std::vector<Interval>& slices) {
+    return start(Collective::all_gather, data, dtype_of<T>(), slices);
+  }
+
+ private:
+  static std::vector<Interval> whole(std::size_t n) { return {{0, static_cast<std::int64_t>(n)}}; }
 };
 
 /// Point-to-point messages between the ranks of the job, of memory of the rank's device. Neither
@@ -81,18 +106,11 @@ class SilentCommunicator final : public Communicator {
   explicit SilentCommunicator(int size = 1) : size_(size) {}
   int rank() const override { return 0; }
   int size() const override { return size_; }
-  void all_reduce_sum(float*, std::size_t) override {}
-  void all_reduce_sum(double*, std::size_t) override {}
-  void all_reduce_max(float*, std::size_t) override {}
-  void all_gather(float*, const std::vector<Interval>&) override {}
+  PendingPtr start(Collective, void*, DType, const std::vector<Interval>&) override;
+  void run(Collective, float*, const std::vector<Interval>&) override {}
+  void sum_on_host(double*, std::size_t) override {}
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;
-  PendingPtr start_all_reduce_sum(float*, std::size_t) override;
-  PendingPtr start_reduce_scatter_sum(float*, const std::vector<Interval>&) override;
-  PendingPtr start_all_gather(float*, const std::vector<Interval>&) override;
-  PendingPtr start_all_reduce_sum(BFloat16*, std::size_t) override;
-  PendingPtr start_reduce_scatter_sum(BFloat16*, const std::vector<Interval>&) override;
-  PendingPtr start_all_gather(BFloat16*, const std::vector<Interval>&) override;
 
  private:
   int size_;

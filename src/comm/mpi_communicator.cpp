@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "base/error.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -56,19 +58,30 @@ int MpiCommunicator::next_tag() {
   return 2 * sequence_;
 }
 
-template <class T>
-void MpiCommunicator::run(Reduction reduction, T* data, std::size_t n) {
-  if (size_ == 1) return;
-  OrderedAllReduce<T> operation(next_channel(), arena_, reduction, data, n);
-  waiter_.wait(operation, [this] { return name_; });
+PendingPtr MpiCommunicator::start(Collective collective, void* data, DType type,
+                                  const std::vector<Interval>& slices) {
+  if (type == DType::bf16) return start_typed(collective, static_cast<BFloat16*>(data), slices);
+  PPTRAIN_ASSERT(type == DType::f32, "a collective of values in f16");
+  return start_typed(collective, static_cast<float*>(data), slices);
 }
 
-template void MpiCommunicator::run(Reduction, float*, std::size_t);
-template void MpiCommunicator::run(Reduction, double*, std::size_t);
+template <class T>
+PendingPtr MpiCommunicator::start_typed(Collective collective, T* data,
+                                        const std::vector<Interval>& slices) {
+  switch (collective) {
+    case Collective::all_reduce_sum: return start_whole(Reduction::sum, data, slices.front());
+    case Collective::all_reduce_max: return start_whole(Reduction::max, data, slices.front());
+    case Collective::reduce_scatter_sum: return start_half(Halves::reduce_scatter, data, slices);
+    case Collective::all_gather: return start_half(Halves::all_gather, data, slices);
+  }
+  return nullptr;
+}
 
 template <class T>
-PendingPtr MpiCommunicator::start_sum(T* data, std::size_t n) {
-  return std::make_unique<OrderedAllReduce<T>>(next_channel(), arena_, Reduction::sum, data, n);
+PendingPtr MpiCommunicator::start_whole(Reduction reduction, T* data, Interval slice) {
+  return std::make_unique<OrderedAllReduce<T>>(next_channel(), arena_, reduction,
+                                               data + slice.begin,
+                                               static_cast<std::size_t>(slice.size()));
 }
 
 template <class T>
@@ -76,40 +89,21 @@ PendingPtr MpiCommunicator::start_half(Halves half, T* data, const std::vector<I
   return std::make_unique<OrderedAllReduce<T>>(next_channel(), arena_, half, data, slices);
 }
 
-PendingPtr MpiCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
-  return start_sum(data, n);
+void MpiCommunicator::run(Collective collective, float* data, const std::vector<Interval>& slices) {
+  if (size_ > 1) wait(start_typed(collective, data, slices));
 }
 
-PendingPtr MpiCommunicator::start_all_reduce_max(float* data, std::size_t n) {
-  return std::make_unique<OrderedAllReduce<float>>(next_channel(), arena_, Reduction::max, data, n);
+void MpiCommunicator::sum_on_host(double* data, std::size_t n) {
+  if (size_ > 1) wait(start_whole(Reduction::sum, data, {0, static_cast<std::int64_t>(n)}));
 }
 
-PendingPtr MpiCommunicator::start_reduce_scatter_sum(float* data,
-                                                     const std::vector<Interval>& slices) {
-  return start_half(Halves::reduce_scatter, data, slices);
-}
-
-PendingPtr MpiCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
-  return start_half(Halves::all_gather, data, slices);
-}
-
-PendingPtr MpiCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) {
-  return start_sum(data, n);
-}
-
-PendingPtr MpiCommunicator::start_reduce_scatter_sum(BFloat16* data,
-                                                     const std::vector<Interval>& slices) {
-  return start_half(Halves::reduce_scatter, data, slices);
-}
-
-PendingPtr MpiCommunicator::start_all_gather(BFloat16* data, const std::vector<Interval>& slices) {
-  return start_half(Halves::all_gather, data, slices);
+void MpiCommunicator::wait(const PendingPtr& pending) {
+  waiter_.wait(*pending, [this] { return name_; });
 }
 
 void MpiCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                                  const std::vector<std::size_t>& received) {
-  const PendingPtr messages = start_all_to_all(from, sent, to, received);
-  waiter_.wait(*messages, [this] { return name_; });
+  wait(start_all_to_all(from, sent, to, received));
 }
 
 /// One message to each other member that gets something, and one from each that sends something.
@@ -132,12 +126,6 @@ PendingPtr MpiCommunicator::start_all_to_all(const void* from, const std::vector
     next_received += received[m];
   }
   return started;
-}
-
-void MpiCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {
-  if (size_ == 1) return;
-  const PendingPtr gather = start_all_gather(data, slices);
-  waiter_.wait(*gather, [this] { return name_; });
 }
 
 MpiTransport::MpiTransport(MPI_Comm parent, std::size_t most_bytes)

@@ -23,34 +23,27 @@ class MpiCommunicator final : public Communicator {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  void all_reduce_sum(float* data, std::size_t n) override { run(Reduction::sum, data, n); }
-  void all_reduce_sum(double* data, std::size_t n) override { run(Reduction::sum, data, n); }
-  void all_reduce_max(float* data, std::size_t n) override { run(Reduction::max, data, n); }
-  void all_gather(float* data, const std::vector<Interval>& slices) override;
+  PendingPtr start(Collective collective, void* data, DType type,
+                   const std::vector<Interval>& slices) override;
+  void run(Collective collective, float* data, const std::vector<Interval>& slices) override;
+  void sum_on_host(double* data, std::size_t n) override;
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;
-  /// The same, only started; neither side may be used until the result has ended.
+  /// Starts what `all_to_all` does; neither side may be used until the result has ended.
   PendingPtr start_all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                               const std::vector<std::size_t>& received);
-  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
-  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
-  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
-  /// Starts what `all_reduce_max` does; `data` must stay until the result has ended. Collective.
-  PendingPtr start_all_reduce_max(float* data, std::size_t n);
 
   /// MPI's communicator of the members, in their order; this frees it.
   MPI_Comm comm() const { return comm_.get(); }
 
  private:
   template <class T>
-  void run(Reduction reduction, T* data, std::size_t n);
+  PendingPtr start_typed(Collective collective, T* data, const std::vector<Interval>& slices);
   template <class T>
-  PendingPtr start_sum(T* data, std::size_t n);
+  PendingPtr start_whole(Reduction reduction, T* data, Interval slice);
   template <class T>
   PendingPtr start_half(Halves half, T* data, const std::vector<Interval>& slices);
+  void wait(const PendingPtr& pending);
   int next_tag();
   Channel next_channel() { return {comm_.get(), next_tag(), most_bytes_}; }
 

@@ -12,23 +12,18 @@ struct Packed {
   std::vector<StagedPiece> pieces;
   std::size_t bytes = 0;
 
-  template <class T>
-  Packed(T* data, const std::vector<Interval>& of_array) {
+  Packed(void* data, DType type, const std::vector<Interval>& of_array) {
     std::int64_t end = 0;
     for (const Interval& slice : of_array) {
-      const auto size = static_cast<std::size_t>(slice.size()) * sizeof(T);
+      const std::size_t size = static_cast<std::size_t>(slice.size()) * size_of(type);
+      const std::size_t offset = static_cast<std::size_t>(slice.begin) * size_of(type);
       slices.push_back({end, end + slice.size()});
-      pieces.push_back({bytes, data + slice.begin, size});
+      pieces.push_back({bytes, static_cast<std::byte*>(data) + offset, size});
       end += slice.size();
       bytes += size;
     }
   }
 };
-
-template <class T>
-T* values(std::byte* block) {
-  return reinterpret_cast<T*>(block);
-}
 
 }  // namespace
 
@@ -36,53 +31,21 @@ void StagedCommunicator::wait(const PendingPtr& pending) {
   waiter_.wait(*pending, [this] { return name_; });
 }
 
-template <class T>
-PendingPtr StagedCommunicator::start_whole(T* data, std::size_t n,
-                                           std::function<PendingPtr(T*)> move) {
-  const StagedPiece whole = {0, data, n * sizeof(T)};
+/// What a member has of the array goes down, and comes up what it gets: of a reduce-scatter its own
+/// slice alone, of an all-gather the slices of the others.
+PendingPtr StagedCommunicator::start(Collective collective, void* data, DType type,
+                                     const std::vector<Interval>& slices) {
+  const Packed packed(data, type, slices);
+  std::vector<StagedPiece> down = packed.pieces;
+  std::vector<StagedPiece> up = packed.pieces;
+  const auto own = static_cast<std::size_t>(rank());
+  if (collective == Collective::reduce_scatter_sum) up = {packed.pieces[own]};
+  if (collective == Collective::all_gather) down = {std::exchange(up[own], {})};
+  const auto move = [this, collective, type, slices = packed.slices](std::byte* block) {
+    return host_->start(collective, block, type, slices);
+  };
   return std::make_unique<StagedTransfer>(
-      staging_,
-      StagedWork{
-          nullptr, whole.bytes, {whole}, {whole}, [move = std::move(move)](std::byte* block) {
-            return move(values<T>(block));
-          }});
-}
-
-template <class T>
-PendingPtr StagedCommunicator::start_scatter(T* data, const std::vector<Interval>& slices) {
-  const Packed packed(data, slices);
-  const StagedPiece own = packed.pieces[static_cast<std::size_t>(rank())];
-  return std::make_unique<StagedTransfer>(
-      staging_, StagedWork{nullptr,
-                           packed.bytes,
-                           packed.pieces,
-                           {own},
-                           [this, slices = packed.slices](std::byte* block) {
-                             return host_->start_reduce_scatter_sum(values<T>(block), slices);
-                           }});
-}
-
-template <class T>
-PendingPtr StagedCommunicator::start_gather(T* data, const std::vector<Interval>& slices) {
-  const Packed packed(data, slices);
-  std::vector<StagedPiece> others = packed.pieces;
-  const StagedPiece own = std::exchange(others[static_cast<std::size_t>(rank())], {});
-  return std::make_unique<StagedTransfer>(
-      staging_,
-      StagedWork{
-          nullptr, packed.bytes, {own}, others, [this, slices = packed.slices](std::byte* block) {
-            return host_->start_all_gather(values<T>(block), slices);
-          }});
-}
-
-PendingPtr StagedCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
-  return start_whole<float>(
-      data, n, [this, n](float* block) { return host_->start_all_reduce_sum(block, n); });
-}
-
-void StagedCommunicator::all_reduce_max(float* data, std::size_t n) {
-  wait(start_whole<float>(
-      data, n, [this, n](float* block) { return host_->start_all_reduce_max(block, n); }));
+      staging_, StagedWork{nullptr, packed.bytes, std::move(down), std::move(up), move});
 }
 
 /// A block has what goes, and behind it what comes.
@@ -98,30 +61,6 @@ void StagedCommunicator::all_to_all(const void* from, const std::vector<std::siz
                              return host_->start_all_to_all(block, sent, block + goes, received);
                            }});
   waiter_.wait(transfer, [this] { return name_; });
-}
-
-PendingPtr StagedCommunicator::start_reduce_scatter_sum(float* data,
-                                                        const std::vector<Interval>& slices) {
-  return start_scatter(data, slices);
-}
-
-PendingPtr StagedCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
-  return start_gather(data, slices);
-}
-
-PendingPtr StagedCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) {
-  return start_whole<BFloat16>(
-      data, n, [this, n](BFloat16* block) { return host_->start_all_reduce_sum(block, n); });
-}
-
-PendingPtr StagedCommunicator::start_reduce_scatter_sum(BFloat16* data,
-                                                        const std::vector<Interval>& slices) {
-  return start_scatter(data, slices);
-}
-
-PendingPtr StagedCommunicator::start_all_gather(BFloat16* data,
-                                                const std::vector<Interval>& slices) {
-  return start_gather(data, slices);
 }
 
 PendingPtr StagedTransport::send(RankId to, int tag, const void* data, std::size_t bytes) {

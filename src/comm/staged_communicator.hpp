@@ -20,29 +20,17 @@ class StagedCommunicator final : public Communicator {
 
   int rank() const override { return host_->rank(); }
   int size() const override { return host_->size(); }
-  void all_reduce_sum(float* data, std::size_t n) override { wait(start_all_reduce_sum(data, n)); }
-  void all_reduce_sum(double* data, std::size_t n) override { host_->all_reduce_sum(data, n); }
-  void all_reduce_max(float* data, std::size_t n) override;
-  void all_gather(float* data, const std::vector<Interval>& slices) override {
-    wait(start_all_gather(data, slices));
+  PendingPtr start(Collective collective, void* data, DType type,
+                   const std::vector<Interval>& slices) override;
+  void run(Collective collective, float* data, const std::vector<Interval>& slices) override {
+    wait(start(collective, data, DType::f32, slices));
   }
+  void sum_on_host(double* data, std::size_t n) override { host_->sum_on_host(data, n); }
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;
-  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
-  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
-  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
 
  private:
   void wait(const PendingPtr& pending);
-  template <class T>
-  PendingPtr start_whole(T* data, std::size_t n, std::function<PendingPtr(T* block)> move);
-  template <class T>
-  PendingPtr start_scatter(T* data, const std::vector<Interval>& slices);
-  template <class T>
-  PendingPtr start_gather(T* data, const std::vector<Interval>& slices);
 
   std::unique_ptr<MpiCommunicator> host_;
   Staging& staging_;

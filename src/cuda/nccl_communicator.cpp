@@ -4,7 +4,6 @@
 
 #include <exception>
 #include <numeric>
-#include <type_traits>
 #include <utility>
 
 #include "base/error.hpp"
@@ -25,10 +24,9 @@ std::string status_text(ncclResult_t status) {
 }  // namespace cuda
 namespace {
 
-template <class T>
-constexpr ncclDataType_t type_of = std::is_same_v<T, float> ? ncclFloat32 : ncclBfloat16;
+ncclDataType_t type_of(DType type) { return type == DType::f32 ? ncclFloat32 : ncclBfloat16; }
 
-std::size_t size_of(const Interval& slice) { return static_cast<std::size_t>(slice.size()); }
+std::size_t elements_of(const Interval& slice) { return static_cast<std::size_t>(slice.size()); }
 
 /// Whether the slices are equally long and one behind another, for which NCCL has calls of its own.
 bool are_even(const std::vector<Interval>& slices) {
@@ -38,13 +36,19 @@ bool are_even(const std::vector<Interval>& slices) {
   return slices[0].size() > 0;
 }
 
-std::string text_of(const char* what, std::size_t elements) {
-  return fmt::format("{} of {} elements", what, elements);
+const char* name_of(Collective collective) {
+  switch (collective) {
+    case Collective::all_reduce_sum: return "a sum";
+    case Collective::all_reduce_max: return "a maximum";
+    case Collective::reduce_scatter_sum: return "a reduce-scatter";
+    case Collective::all_gather: return "an all-gather";
+  }
+  return "";
 }
 
 std::size_t total_of(const std::vector<Interval>& slices) {
   std::size_t total = 0;
-  for (const Interval& slice : slices) total += size_of(slice);
+  for (const Interval& slice : slices) total += elements_of(slice);
   return total;
 }
 
@@ -206,7 +210,7 @@ std::string NcclCommunicator::unfinished() const {
   return waiting_.empty() ? "" : waiting_.front()->what();
 }
 
-PendingPtr NcclCommunicator::start(std::string what, std::vector<Step> steps, Buffer memory) {
+PendingPtr NcclCommunicator::enqueue(std::string what, std::vector<Step> steps, Buffer memory) {
   const std::string place = waiter_.place();
   what += " in " + name_ + (place.empty() ? "" : ", started by " + place);
   waiting_.push_back(std::make_shared<Operation>(std::move(what),
@@ -221,25 +225,32 @@ void NcclCommunicator::wait(const PendingPtr& pending) {
   waiter_.wait(*pending, [this] { return name_; });
 }
 
-PendingPtr NcclCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
-  return start(text_of("a sum", n), {[=](ncclComm_t comm, cudaStream_t stream) {
-                 PPTRAIN_NCCL(ncclAllReduce, data, data, n, ncclFloat32, ncclSum, comm, stream);
-               }});
+PendingPtr NcclCommunicator::start(Collective collective, void* data, DType type,
+                                   const std::vector<Interval>& slices) {
+  const bool narrow = type == DType::bf16;
+  const std::string what = fmt::format("{}{} of {} elements", name_of(collective),
+                                       narrow ? " in bf16" : "", total_of(slices));
+  if (collective == Collective::all_gather) return enqueue(what, {gather_step(data, type, slices)});
+  if (narrow) return start_narrow_sum(collective, what, static_cast<BFloat16*>(data), slices);
+  auto* values = static_cast<float*>(data);
+  if (collective == Collective::reduce_scatter_sum)
+    return enqueue(what, {scatter_step(values, slices)});
+  float* first = values + slices.front().begin;
+  const std::size_t n = elements_of(slices.front());
+  const ncclRedOp_t reduction = collective == Collective::all_reduce_sum ? ncclSum : ncclMax;
+  return enqueue(what, {[=](ncclComm_t comm, cudaStream_t stream) {
+                   PPTRAIN_NCCL(ncclAllReduce, first, first, n, ncclFloat32, reduction, comm,
+                                stream);
+                 }});
 }
 
-void NcclCommunicator::all_reduce_max(float* data, std::size_t n) {
-  wait(start(text_of("a maximum", n), {[=](ncclComm_t comm, cudaStream_t stream) {
-               PPTRAIN_NCCL(ncclAllReduce, data, data, n, ncclFloat32, ncclMax, comm, stream);
-             }}));
-}
-
-PendingPtr NcclCommunicator::start_reduce_scatter_sum(float* data,
-                                                      const std::vector<Interval>& slices) {
-  const Step step = [=, this](ncclComm_t comm, cudaStream_t stream) {
+NcclCommunicator::Step NcclCommunicator::scatter_step(float* data,
+                                                      const std::vector<Interval>& slices) const {
+  return [=, this](ncclComm_t comm, cudaStream_t stream) {
     if (are_even(slices)) {
       float* own = data + slices[static_cast<std::size_t>(rank())].begin;
-      PPTRAIN_NCCL(ncclReduceScatter, data + slices[0].begin, own, size_of(slices[0]), ncclFloat32,
-                   ncclSum, comm, stream);
+      PPTRAIN_NCCL(ncclReduceScatter, data + slices[0].begin, own, elements_of(slices[0]),
+                   ncclFloat32, ncclSum, comm, stream);
       return;
     }
     PPTRAIN_NCCL(ncclGroupStart);
@@ -247,37 +258,35 @@ PendingPtr NcclCommunicator::start_reduce_scatter_sum(float* data,
       const Interval slice = slices[static_cast<std::size_t>(root)];
       float* first = data + slice.begin;
       if (slice.empty()) continue;
-      PPTRAIN_NCCL(ncclReduce, first, first, size_of(slice), ncclFloat32, ncclSum, root, comm,
+      PPTRAIN_NCCL(ncclReduce, first, first, elements_of(slice), ncclFloat32, ncclSum, root, comm,
                    stream);
     }
     PPTRAIN_NCCL(ncclGroupEnd);
   };
-  return start(text_of("a reduce-scatter", total_of(slices)), {step});
 }
 
-template <class T>
-NcclCommunicator::Step NcclCommunicator::gather_step(T* data,
+NcclCommunicator::Step NcclCommunicator::gather_step(void* data, DType type,
                                                      const std::vector<Interval>& slices) const {
+  const auto place = [=](const Interval& slice) {
+    return static_cast<std::byte*>(data) + static_cast<std::size_t>(slice.begin) * size_of(type);
+  };
   return [=, this](ncclComm_t comm, cudaStream_t stream) {
     if (are_even(slices)) {
-      const T* own = data + slices[static_cast<std::size_t>(rank())].begin;
-      PPTRAIN_NCCL(ncclAllGather, own, data + slices[0].begin, size_of(slices[0]), type_of<T>, comm,
-                   stream);
+      const void* own = place(slices[static_cast<std::size_t>(rank())]);
+      PPTRAIN_NCCL(ncclAllGather, own, place(slices[0]), elements_of(slices[0]), type_of(type),
+                   comm, stream);
       return;
     }
     PPTRAIN_NCCL(ncclGroupStart);
     for (int root = 0; root < size(); ++root) {
       const Interval slice = slices[static_cast<std::size_t>(root)];
-      T* first = data + slice.begin;
+      void* first = place(slice);
       if (slice.empty()) continue;
-      PPTRAIN_NCCL(ncclBroadcast, first, first, size_of(slice), type_of<T>, root, comm, stream);
+      PPTRAIN_NCCL(ncclBroadcast, first, first, elements_of(slice), type_of(type), root, comm,
+                   stream);
     }
     PPTRAIN_NCCL(ncclGroupEnd);
   };
-}
-
-PendingPtr NcclCommunicator::start_all_gather(float* data, const std::vector<Interval>& slices) {
-  return start(text_of("an all-gather", total_of(slices)), {gather_step(data, slices)});
 }
 
 void NcclCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
@@ -302,13 +311,13 @@ void NcclCommunicator::all_to_all(const void* from, const std::vector<std::size_
     }
     PPTRAIN_NCCL(ncclGroupEnd);
   };
-  wait(start(fmt::format("an all-to-all of {} bytes",
-                         std::accumulate(sent.begin(), sent.end(), std::size_t{0})),
-             {step}));
+  wait(enqueue(fmt::format("an all-to-all of {} bytes",
+                           std::accumulate(sent.begin(), sent.end(), std::size_t{0})),
+               {step}));
 }
 
 Buffer NcclCommunicator::room_for_sum(const std::vector<Interval>& slices) {
-  const std::size_t own = size_of(slices[static_cast<std::size_t>(rank())]);
+  const std::size_t own = elements_of(slices[static_cast<std::size_t>(rank())]);
   return {memory_, own * static_cast<std::size_t>(size()) * sizeof(BFloat16)};
 }
 
@@ -318,7 +327,7 @@ std::vector<NcclCommunicator::Step> NcclCommunicator::sum_steps(BFloat16* data,
   auto* parts = static_cast<BFloat16*>(memory.data());
   const Interval slice = slices[static_cast<std::size_t>(rank())];
   BFloat16* own = data + slice.begin;
-  const std::size_t n = size_of(slice);
+  const std::size_t n = elements_of(slice);
   const Step exchange = [=, this](ncclComm_t comm, cudaStream_t stream) {
     PPTRAIN_NCCL(ncclGroupStart);
     for (int peer = 0; peer < size(); ++peer) {
@@ -331,7 +340,7 @@ std::vector<NcclCommunicator::Step> NcclCommunicator::sum_steps(BFloat16* data,
         continue;
       }
       if (!theirs.empty()) {
-        PPTRAIN_NCCL(ncclSend, data + theirs.begin, size_of(theirs), ncclBfloat16, peer, comm,
+        PPTRAIN_NCCL(ncclSend, data + theirs.begin, elements_of(theirs), ncclBfloat16, peer, comm,
                      stream);
       }
       if (n > 0) PPTRAIN_NCCL(ncclRecv, part, n, ncclBfloat16, peer, comm, stream);
@@ -344,24 +353,16 @@ std::vector<NcclCommunicator::Step> NcclCommunicator::sum_steps(BFloat16* data,
   return {exchange, sum};
 }
 
-PendingPtr NcclCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) {
-  const std::vector<Interval> slices = even_division(static_cast<std::int64_t>(n), size());
-  Buffer memory = room_for_sum(slices);
-  std::vector<Step> steps = sum_steps(data, slices, memory);
-  steps.push_back(gather_step(data, slices));
-  return start(text_of("a sum in bf16", n), std::move(steps), std::move(memory));
-}
-
-PendingPtr NcclCommunicator::start_reduce_scatter_sum(BFloat16* data,
-                                                      const std::vector<Interval>& slices) {
-  Buffer memory = room_for_sum(slices);
-  std::vector<Step> steps = sum_steps(data, slices, memory);
-  return start(text_of("a reduce-scatter in bf16", total_of(slices)), std::move(steps),
-               std::move(memory));
-}
-
-PendingPtr NcclCommunicator::start_all_gather(BFloat16* data, const std::vector<Interval>& slices) {
-  return start(text_of("an all-gather in bf16", total_of(slices)), {gather_step(data, slices)});
+PendingPtr NcclCommunicator::start_narrow_sum(Collective collective, std::string what,
+                                              BFloat16* data, const std::vector<Interval>& slices) {
+  PPTRAIN_ASSERT(collective != Collective::all_reduce_max, "a maximum of bf16 values");
+  const bool whole = collective == Collective::all_reduce_sum;
+  BFloat16* first = whole ? data + slices.front().begin : data;
+  const std::vector<Interval> own = whole ? even_division(slices.front().size(), size()) : slices;
+  Buffer memory = room_for_sum(own);
+  std::vector<Step> steps = sum_steps(first, own, memory);
+  if (whole) steps.push_back(gather_step(first, DType::bf16, own));
+  return enqueue(std::move(what), std::move(steps), std::move(memory));
 }
 
 }  // namespace pptrain

@@ -39,20 +39,14 @@ class NcclCommunicator final : public Communicator {
 
   int rank() const override { return host_->rank(); }
   int size() const override { return host_->size(); }
-  void all_reduce_sum(float* data, std::size_t n) override { wait(start_all_reduce_sum(data, n)); }
-  void all_reduce_sum(double* data, std::size_t n) override { host_->all_reduce_sum(data, n); }
-  void all_reduce_max(float* data, std::size_t n) override;
-  void all_gather(float* data, const std::vector<Interval>& slices) override {
-    wait(start_all_gather(data, slices));
+  PendingPtr start(Collective collective, void* data, DType type,
+                   const std::vector<Interval>& slices) override;
+  void run(Collective collective, float* data, const std::vector<Interval>& slices) override {
+    wait(start(collective, data, DType::f32, slices));
   }
+  void sum_on_host(double* data, std::size_t n) override { host_->sum_on_host(data, n); }
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;
-  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
-  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
-  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
 
   /// Throws `Error` (exit code 4) when NCCL reports that something has failed.
   void progress();
@@ -65,15 +59,18 @@ class NcclCommunicator final : public Communicator {
 
   /// Calls on the group's stream.
   using Step = std::function<void(ncclComm_t, cudaStream_t)>;
-  /// Steps that are one operation; `memory` is kept until it has ended.
-  PendingPtr start(std::string what, std::vector<Step> steps, Buffer memory = {});
+  /// Starts steps that are one operation; `memory` is kept until it has ended.
+  PendingPtr enqueue(std::string what, std::vector<Step> steps, Buffer memory = {});
+  /// Starts a sum of bf16 values, of which each member forms a part.
+  PendingPtr start_narrow_sum(Collective collective, std::string what, BFloat16* data,
+                              const std::vector<Interval>& slices);
   /// Steps that bring to `memory` what the members hold of this one's slice, and then sum that in
   /// the slice.
   std::vector<Step> sum_steps(BFloat16* data, const std::vector<Interval>& slices,
                               const Buffer& memory) const;
   Buffer room_for_sum(const std::vector<Interval>& slices);
-  template <class T>
-  Step gather_step(T* data, const std::vector<Interval>& slices) const;
+  Step scatter_step(float* data, const std::vector<Interval>& slices) const;
+  Step gather_step(void* data, DType type, const std::vector<Interval>& slices) const;
   void wait(const PendingPtr& pending);
   void join_members();
   bool has_settled();

@@ -12,6 +12,22 @@ namespace pptrain {
 /// Element types of device buffers. Arithmetic is always fp32.
 enum class DType { f32, bf16, f16 };
 
+/// The type of elements that are float, BFloat16 or Half in C++; there is none for others.
+template <class T>
+constexpr DType dtype_of();
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
+template <>
+constexpr DType dtype_of<BFloat16>() {
+  return DType::bf16;
+}
+template <>
+constexpr DType dtype_of<Half>() {
+  return DType::f16;
+}
+
 constexpr std::size_t size_of(DType type) { return type == DType::f32 ? 4 : 2; }
 
 /// A row-major matrix that somebody else owns; `stride` elements from one row to the next.

@@ -58,24 +58,9 @@ class LateCommunicator final : public ForwardingCommunicator {
  public:
   LateCommunicator(std::unique_ptr<Communicator> real, Delays& delays)
       : ForwardingCommunicator(std::move(real)), delays_(delays) {}
-  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override {
-    return delays_.delay(ForwardingCommunicator::start_all_reduce_sum(data, n));
-  }
-  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override {
-    return delays_.delay(ForwardingCommunicator::start_reduce_scatter_sum(data, slices));
-  }
-  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override {
-    return delays_.delay(ForwardingCommunicator::start_all_gather(data, slices));
-  }
-  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override {
-    return delays_.delay(ForwardingCommunicator::start_all_reduce_sum(data, n));
-  }
-  PendingPtr start_reduce_scatter_sum(BFloat16* data,
-                                      const std::vector<Interval>& slices) override {
-    return delays_.delay(ForwardingCommunicator::start_reduce_scatter_sum(data, slices));
-  }
-  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override {
-    return delays_.delay(ForwardingCommunicator::start_all_gather(data, slices));
+  PendingPtr start(Collective collective, void* data, DType type,
+                   const std::vector<Interval>& slices) override {
+    return delays_.delay(ForwardingCommunicator::start(collective, data, type, slices));
   }
 
  private:

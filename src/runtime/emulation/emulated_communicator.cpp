@@ -41,13 +41,13 @@ double bytes_of(const std::vector<Interval>& slices, std::size_t element_bytes) 
 
 }  // namespace
 
-double EmulatedCommunicator::sum_seconds(double bytes) const {
-  return all_reduce_seconds(link_, size(), bytes);
-}
-
-double EmulatedCommunicator::gather_seconds(const std::vector<Interval>& slices,
-                                            std::size_t element_bytes) const {
-  return all_gather_seconds(link_, size(), bytes_of(slices, element_bytes));
+/// An all-gather takes as long as a reduce-scatter.
+double EmulatedCommunicator::seconds_of(Collective collective, const std::vector<Interval>& slices,
+                                        std::size_t element_bytes) const {
+  if (collective == Collective::reduce_scatter_sum || collective == Collective::all_gather)
+    return all_gather_seconds(link_, size(), bytes_of(slices, element_bytes));
+  const auto elements = static_cast<double>(slices.front().size());
+  return all_reduce_seconds(link_, size(), elements * static_cast<double>(element_bytes));
 }
 
 void EmulatedCommunicator::end_with(double seconds) {
@@ -55,24 +55,22 @@ void EmulatedCommunicator::end_with(double seconds) {
   waiter_.wait(*end, [] { return std::string(); });
 }
 
-void EmulatedCommunicator::all_reduce_sum(float* data, std::size_t n) {
-  ForwardingCommunicator::all_reduce_sum(data, n);
-  end_with(sum_seconds(static_cast<double>(n * sizeof(float))));
+PendingPtr EmulatedCommunicator::start(Collective collective, void* data, DType type,
+                                       const std::vector<Interval>& slices) {
+  PendingPtr time = lane_.start(others_, seconds_of(collective, slices, size_of(type)));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start(collective, data, type, slices),
+                                   std::move(time));
 }
 
-void EmulatedCommunicator::all_reduce_sum(double* data, std::size_t n) {
-  ForwardingCommunicator::all_reduce_sum(data, n);
-  end_with(sum_seconds(static_cast<double>(n * sizeof(double))));
+void EmulatedCommunicator::run(Collective collective, float* data,
+                               const std::vector<Interval>& slices) {
+  ForwardingCommunicator::run(collective, data, slices);
+  end_with(seconds_of(collective, slices, sizeof(float)));
 }
 
-void EmulatedCommunicator::all_reduce_max(float* data, std::size_t n) {
-  ForwardingCommunicator::all_reduce_max(data, n);
-  end_with(sum_seconds(static_cast<double>(n * sizeof(float))));
-}
-
-void EmulatedCommunicator::all_gather(float* data, const std::vector<Interval>& slices) {
-  ForwardingCommunicator::all_gather(data, slices);
-  end_with(gather_seconds(slices, sizeof(float)));
+void EmulatedCommunicator::sum_on_host(double* data, std::size_t n) {
+  ForwardingCommunicator::sum_on_host(data, n);
+  end_with(all_reduce_seconds(link_, size(), static_cast<double>(n * sizeof(double))));
 }
 
 void EmulatedCommunicator::all_to_all(const void* from, const std::vector<std::size_t>& sent,
@@ -82,65 +80,23 @@ void EmulatedCommunicator::all_to_all(const void* from, const std::vector<std::s
   end_with(all_to_all_seconds(link_, size(), bytes));
 }
 
-PendingPtr EmulatedCommunicator::start_all_reduce_sum(float* data, std::size_t n) {
-  PendingPtr time = start_time(sum_seconds(static_cast<double>(n * sizeof(float))));
-  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_reduce_sum(data, n),
-                                   std::move(time));
-}
-
-PendingPtr EmulatedCommunicator::start_reduce_scatter_sum(float* data,
-                                                          const std::vector<Interval>& slices) {
-  PendingPtr time = start_time(gather_seconds(slices, sizeof(float)));
-  return std::make_unique<BothEnd>(ForwardingCommunicator::start_reduce_scatter_sum(data, slices),
-                                   std::move(time));
-}
-
-PendingPtr EmulatedCommunicator::start_all_gather(float* data,
-                                                  const std::vector<Interval>& slices) {
-  PendingPtr time = start_time(gather_seconds(slices, sizeof(float)));
-  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices),
-                                   std::move(time));
-}
-
-PendingPtr EmulatedCommunicator::start_all_reduce_sum(BFloat16* data, std::size_t n) {
-  PendingPtr time = start_time(sum_seconds(static_cast<double>(n * sizeof(BFloat16))));
-  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_reduce_sum(data, n),
-                                   std::move(time));
-}
-
-PendingPtr EmulatedCommunicator::start_reduce_scatter_sum(BFloat16* data,
-                                                          const std::vector<Interval>& slices) {
-  PendingPtr time = start_time(gather_seconds(slices, sizeof(BFloat16)));
-  return std::make_unique<BothEnd>(ForwardingCommunicator::start_reduce_scatter_sum(data, slices),
-                                   std::move(time));
-}
-
-PendingPtr EmulatedCommunicator::start_all_gather(BFloat16* data,
-                                                  const std::vector<Interval>& slices) {
-  PendingPtr time = start_time(gather_seconds(slices, sizeof(BFloat16)));
-  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices),
-                                   std::move(time));
-}
-
-PendingPtr EmulatedGathers::start_all_gather(float* data, const std::vector<Interval>& slices) {
+PendingPtr EmulatedGathers::start(Collective collective, void* data, DType type,
+                                  const std::vector<Interval>& slices) {
+  if (collective != Collective::all_gather)
+    return ForwardingCommunicator::start(collective, data, type, slices);
   PendingPtr time =
-      lane_.start(others_, all_gather_seconds(link_, size(), bytes_of(slices, sizeof(float))));
-  return std::make_unique<BothEnd>(ForwardingCommunicator::start_all_gather(data, slices),
+      lane_.start(others_, all_gather_seconds(link_, size(), bytes_of(slices, size_of(type))));
+  return std::make_unique<BothEnd>(ForwardingCommunicator::start(collective, data, type, slices),
                                    std::move(time));
 }
 
-void EmulatedSums::all_reduce_sum(float* data, std::size_t n) {
-  ForwardingCommunicator::all_reduce_sum(data, n);
+void EmulatedSums::run(Collective collective, float* data, const std::vector<Interval>& slices) {
+  ForwardingCommunicator::run(collective, data, slices);
   clock_.reach(EmulatedClock::host());
 }
 
-void EmulatedSums::all_reduce_sum(double* data, std::size_t n) {
-  ForwardingCommunicator::all_reduce_sum(data, n);
-  clock_.reach(EmulatedClock::host());
-}
-
-void EmulatedSums::all_reduce_max(float* data, std::size_t n) {
-  ForwardingCommunicator::all_reduce_max(data, n);
+void EmulatedSums::sum_on_host(double* data, std::size_t n) {
+  ForwardingCommunicator::sum_on_host(data, n);
   clock_.reach(EmulatedClock::host());
 }
 

@@ -16,34 +16,17 @@ class ForwardingCommunicator : public Communicator {
 
   int rank() const override { return real_->rank(); }
   int size() const override { return real_->size(); }
-  void all_reduce_sum(float* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
-  void all_reduce_sum(double* data, std::size_t n) override { real_->all_reduce_sum(data, n); }
-  void all_reduce_max(float* data, std::size_t n) override { real_->all_reduce_max(data, n); }
-  void all_gather(float* data, const std::vector<Interval>& slices) override {
-    real_->all_gather(data, slices);
+  PendingPtr start(Collective collective, void* data, DType type,
+                   const std::vector<Interval>& slices) override {
+    return real_->start(collective, data, type, slices);
   }
+  void run(Collective collective, float* data, const std::vector<Interval>& slices) override {
+    real_->run(collective, data, slices);
+  }
+  void sum_on_host(double* data, std::size_t n) override { real_->sum_on_host(data, n); }
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override {
     real_->all_to_all(from, sent, to, received);
-  }
-  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override {
-    return real_->start_all_reduce_sum(data, n);
-  }
-  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override {
-    return real_->start_reduce_scatter_sum(data, slices);
-  }
-  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override {
-    return real_->start_all_gather(data, slices);
-  }
-  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override {
-    return real_->start_all_reduce_sum(data, n);
-  }
-  PendingPtr start_reduce_scatter_sum(BFloat16* data,
-                                      const std::vector<Interval>& slices) override {
-    return real_->start_reduce_scatter_sum(data, slices);
-  }
-  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override {
-    return real_->start_all_gather(data, slices);
   }
 
  private:
@@ -63,24 +46,16 @@ class EmulatedCommunicator final : public ForwardingCommunicator {
         lane_(std::move(lane)),
         waiter_(waiter) {}
 
-  void all_reduce_sum(float* data, std::size_t n) override;
-  void all_reduce_sum(double* data, std::size_t n) override;
-  void all_reduce_max(float* data, std::size_t n) override;
-  void all_gather(float* data, const std::vector<Interval>& slices) override;
+  PendingPtr start(Collective collective, void* data, DType type,
+                   const std::vector<Interval>& slices) override;
+  void run(Collective collective, float* data, const std::vector<Interval>& slices) override;
+  void sum_on_host(double* data, std::size_t n) override;
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;
-  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;
-  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_reduce_sum(BFloat16* data, std::size_t n) override;
-  PendingPtr start_reduce_scatter_sum(BFloat16* data, const std::vector<Interval>& slices) override;
-  PendingPtr start_all_gather(BFloat16* data, const std::vector<Interval>& slices) override;
 
  private:
-  double sum_seconds(double bytes) const;
-  /// Seconds of an all-gather, or of a reduce-scatter, which takes as long.
-  double gather_seconds(const std::vector<Interval>& slices, std::size_t element_bytes) const;
-  PendingPtr start_time(double seconds) { return lane_.start(others_, seconds); }
+  double seconds_of(Collective collective, const std::vector<Interval>& slices,
+                    std::size_t element_bytes) const;
   void end_with(double seconds);
 
   Link link_;
@@ -99,7 +74,8 @@ class EmulatedGathers final : public ForwardingCommunicator {
         link_(link),
         others_(std::move(others)),
         lane_(std::move(lane)) {}
-  PendingPtr start_all_gather(float* data, const std::vector<Interval>& slices) override;
+  PendingPtr start(Collective collective, void* data, DType type,
+                   const std::vector<Interval>& slices) override;
 
  private:
   Link link_;
@@ -113,9 +89,8 @@ class EmulatedSums final : public ForwardingCommunicator {
  public:
   EmulatedSums(std::unique_ptr<Communicator> real, EmulatedClock& clock)
       : ForwardingCommunicator(std::move(real)), clock_(clock) {}
-  void all_reduce_sum(float* data, std::size_t n) override;
-  void all_reduce_sum(double* data, std::size_t n) override;
-  void all_reduce_max(float* data, std::size_t n) override;
+  void run(Collective collective, float* data, const std::vector<Interval>& slices) override;
+  void sum_on_host(double* data, std::size_t n) override;
 
  private:
   EmulatedClock& clock_;

@@ -16,8 +16,8 @@ constexpr std::size_t cut_elements = 16;
 void GradientReduction::add_all_reduce(float* data, std::size_t n, std::function<void()> ended) {
   if (group_.size() == 1) n = 0;
   for (std::size_t begin = 0; begin < n; begin += bucket_elements) {
-    waiting_.push_back(
-        {Kind::all_reduce, data + begin, std::min(bucket_elements, n - begin), {}, false, {}});
+    const auto size = static_cast<std::int64_t>(std::min(bucket_elements, n - begin));
+    waiting_.push_back({Collective::all_reduce_sum, data + begin, {{0, size}}});
   }
   if (n == 0) return then(std::move(ended));
   waiting_.back().ended = std::move(ended);
@@ -32,7 +32,7 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
   const auto part = static_cast<std::int64_t>(bucket_elements / slices.size() + cut_elements);
   ++num_open_;
   for (std::int64_t begin = 0; begin == 0 || begin < longest; begin += part) {
-    Bucket bucket = {Kind::reduce_scatter, data, 0, {}, begin + part >= longest, {}};
+    Bucket bucket = {Collective::reduce_scatter_sum, data, {}, begin + part >= longest};
     for (const Interval& slice : slices) {
       bucket.slices.push_back({std::min(slice.begin + begin, slice.end),
                                std::min(slice.begin + begin + part, slice.end)});
@@ -44,44 +44,25 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
 }
 
 void GradientReduction::add_all_gather(float* data, const std::vector<Interval>& slices) {
-  waiting_.push_back({Kind::all_gather, data, 0, slices, false, {}});  // needs no buffer, however
-                                                                       // long
+  waiting_.push_back({Collective::all_gather, data, slices});  // needs no buffer, however long
   test();
 }
 
 void GradientReduction::then(std::function<void()> ended) {
-  waiting_.push_back({Kind::nothing, nullptr, 0, {}, false, std::move(ended)});
+  waiting_.push_back({{}, nullptr, {}, false, std::move(ended)});
   test();
 }
 
-PendingPtr GradientReduction::start(const Bucket& bucket) {
-  switch (bucket.kind) {
-    case Kind::nothing: break;
-    case Kind::all_reduce: return group_.start_all_reduce_sum(bucket.data, bucket.n);
-    case Kind::reduce_scatter: return group_.start_reduce_scatter_sum(bucket.data, bucket.slices);
-    case Kind::all_gather: return group_.start_all_gather(bucket.data, bucket.slices);
-  }
-  return nullptr;
-}
-
 PendingPtr GradientReduction::start_narrow(Bucket& bucket) {
-  const bool is_sum = bucket.kind == Kind::all_reduce;
-  const std::vector<Interval> whole = {{0, static_cast<std::int64_t>(bucket.n)}};
-  const auto narrow =
-      std::make_shared<NarrowBucket>(wire_, bucket.data, is_sum ? whole : bucket.slices);
+  const auto narrow = std::make_shared<NarrowBucket>(wire_, bucket.data, bucket.slices);
   const auto own = static_cast<std::size_t>(group_.rank());
-  const bool scatters = bucket.kind == Kind::reduce_scatter;
+  const bool scatters = bucket.collective == Collective::reduce_scatter_sum;
   bucket.ended = [narrow, own, scatters, ended = std::move(bucket.ended)] {
     scatters ? narrow->widen(own) : narrow->widen();
     if (ended) ended();
   };
-  if (bucket.kind == Kind::all_gather) {
-    narrow->round(own);
-    return group_.start_all_gather(narrow->data(), narrow->slices());
-  }
-  narrow->round();
-  if (scatters) return group_.start_reduce_scatter_sum(narrow->data(), narrow->slices());
-  return group_.start_all_reduce_sum(narrow->data(), bucket.n);
+  bucket.collective == Collective::all_gather ? narrow->round(own) : narrow->round();
+  return group_.start(*bucket.collective, narrow->data(), DType::bf16, narrow->slices());
 }
 
 bool GradientReduction::advance(Question ended) {
@@ -112,8 +93,12 @@ bool GradientReduction::start_next() {
     running_.pop_front();
   }
   Bucket& next = waiting_.front();
-  const bool narrows = wire_.type == DType::bf16 && next.kind != Kind::nothing && group_.size() > 1;
-  PendingPtr pending = narrows ? start_narrow(next) : start(next);
+  PendingPtr pending;
+  if (next.collective && wire_.type == DType::bf16 && group_.size() > 1) {
+    pending = start_narrow(next);
+  } else if (next.collective) {
+    pending = group_.start(*next.collective, next.data, DType::f32, next.slices);
+  }
   running_.push_back({std::move(pending), next.is_last, std::move(next.ended)});
   waiting_.pop_front();
   return true;

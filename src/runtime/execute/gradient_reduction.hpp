@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "comm/communicator.hpp"
@@ -48,15 +49,13 @@ class GradientReduction final : public Pending {
   int num_open() const { return num_open_; }
 
  private:
-  enum class Kind { nothing, all_reduce, reduce_scatter, all_gather };
   struct Bucket {
-    Kind kind = Kind::nothing;
+    std::optional<Collective> collective = {};  ///< nothing: only what comes at its end
     float* data = nullptr;
-    std::size_t n = 0;             ///< of an all-reduce
-    std::vector<Interval> slices;  ///< of the others
-    bool is_last = false;          ///< of the array of a reduce-scatter
+    std::vector<Interval> slices = {};
+    bool is_last = false;  ///< of the array of a reduce-scatter
     /// Called when the bucket has ended; may be empty.
-    std::function<void()> ended;
+    std::function<void()> ended = {};
   };
   struct Running {
     PendingPtr pending;  ///< null: nothing to wait for
@@ -65,8 +64,7 @@ class GradientReduction final : public Pending {
     std::function<void()> ended;
     bool has_ended = false;
   };
-  PendingPtr start(const Bucket& bucket);
-  /// The same in bf16; what the bucket calls at its end brings the sums back first.
+  /// Starts a bucket in bf16; what it calls at its end brings the sums back first.
   PendingPtr start_narrow(Bucket& bucket);
   using Question = bool (Pending::*)();  ///< whether one has ended, or may count as ended
   bool advance(Question ended);

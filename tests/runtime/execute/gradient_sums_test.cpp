@@ -134,13 +134,10 @@ class RecordingSums final : public ForwardingCommunicator {
  public:
   RecordingSums(std::unique_ptr<Communicator> real, Events& events)
       : ForwardingCommunicator(std::move(real)), events_(events) {}
-  PendingPtr start_all_reduce_sum(float* data, std::size_t n) override {
-    events_.emplace_back("sum");
-    return ForwardingCommunicator::start_all_reduce_sum(data, n);
-  }
-  PendingPtr start_reduce_scatter_sum(float* data, const std::vector<Interval>& slices) override {
-    events_.emplace_back("sum");
-    return ForwardingCommunicator::start_reduce_scatter_sum(data, slices);
+  PendingPtr start(Collective collective, void* data, DType type,
+                   const std::vector<Interval>& slices) override {
+    if (collective != Collective::all_gather) events_.emplace_back("sum");
+    return ForwardingCommunicator::start(collective, data, type, slices);
   }
 
  private:
