@@ -11,7 +11,7 @@ void UplinkShares::add(const std::vector<DeviceId>& ring) {
     ++rings_[{uplink.owner, uplink.direction}];
 }
 
-void UplinkShares::add(const Stage& mesh, const Interval& replicas) {
+void UplinkShares::add(const Mesh& mesh, const Interval& replicas) {
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard)
     add(shard_group(mesh, shard, replicas));
 }
@@ -25,7 +25,7 @@ double UplinkShares::bandwidth(const std::vector<DeviceId>& ring) const {
   return least;
 }
 
-double UplinkShares::bandwidth(const Stage& mesh, const Interval& replicas) const {
+double UplinkShares::bandwidth(const Mesh& mesh, const Interval& replicas) const {
   double least = infinity;
   for (int shard = 0; shard < mesh.tensor_parallel; ++shard) {
     least = std::min(least, bandwidth(shard_group(mesh, shard, replicas)));

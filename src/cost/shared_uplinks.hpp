@@ -19,13 +19,13 @@ class UplinkShares {
   /// there.
   void add(const std::vector<DeviceId>& ring);
   /// The ring over these replicas of each shard of a mesh.
-  void add(const Stage& mesh, const Interval& replicas);
+  void add(const Mesh& mesh, const Interval& replicas);
 
   /// Bandwidth that the uplinks on its way leave a ring, all of which have been added; infinite
   /// where it passes none.
   double bandwidth(const std::vector<DeviceId>& ring) const;
   /// The least of the rings over these replicas of each shard of a mesh.
-  double bandwidth(const Stage& mesh, const Interval& replicas) const;
+  double bandwidth(const Mesh& mesh, const Interval& replicas) const;
 
  private:
   const Cluster* cluster_;

@@ -14,7 +14,7 @@ bool ReplicaGroup::operator==(const ReplicaGroup& other) const {
          link.latency == other.link.latency && samples == other.samples;
 }
 
-double member_load(const Stage& mesh, int member) {
+double member_load(const Mesh& mesh, int member) {
   double load = mesh.shards.empty() ? 1.0 : 0.0;
   for (const auto& [axis, parts] : mesh.shards) {
     const auto share =
@@ -92,7 +92,7 @@ std::vector<Chunk> chunks_in_order(const Plan& plan) {
   return chunks;
 }
 
-void for_each_pair(const Stage& sender, const Stage& receiver,
+void for_each_pair(const Mesh& sender, const Mesh& receiver,
                    const std::function<void(DeviceId, DeviceId, double)>& visit) {
   // Both divisions are in order, so the overlaps are found in one pass over both.
   for (int i = 0, j = 0; i < sender.replicas && j < receiver.replicas;) {
@@ -119,11 +119,11 @@ double parameters_of(const Profile& profile, Interval layers) {
   return parameters;
 }
 
-std::vector<DeviceId> shard_group(const Stage& stage, int shard) {
+std::vector<DeviceId> shard_group(const Mesh& stage, int shard) {
   return shard_group(stage, shard, {0, std::ssize(stage.devices)});
 }
 
-std::vector<DeviceId> shard_group(const Stage& stage, int shard, const Interval& replicas) {
+std::vector<DeviceId> shard_group(const Mesh& stage, int shard, const Interval& replicas) {
   std::vector<DeviceId> group;
   group.reserve(static_cast<std::size_t>(replicas.size()));
   for (std::int64_t r = replicas.begin; r < replicas.end; ++r)

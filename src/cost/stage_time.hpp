@@ -43,7 +43,7 @@ LayerSeconds device_seconds(const Instance& instance, int kind, int layer, int t
 
 /// What member `member` of each tensor-parallel group holds, over what it holds when the shards are
 /// even: n times its share, the largest of those of the axes in `shards`.
-double member_load(const Stage& mesh, int member);
+double member_load(const Mesh& mesh, int member);
 
 /// One micro-batch of one layer: the slowest member counts.
 PassSeconds layer_seconds(const Instance& instance, const ReplicaGroup& group, int layer,
@@ -105,7 +105,7 @@ std::vector<Chunk> chunks_in_order(const Plan& plan);
 /// Calls `visit(sender, receiver, samples)` for each pair of devices that exchanges data between
 /// the two stages: replicas whose sample intervals overlap; at equal degree members of equal shard
 /// index, else all with all.
-void for_each_pair(const Stage& sender, const Stage& receiver,
+void for_each_pair(const Mesh& sender, const Mesh& receiver,
                    const std::function<void(DeviceId, DeviceId, double)>& visit);
 
 /// Parameters of an interval of layers.
@@ -160,8 +160,8 @@ double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, do
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);
 
 /// The devices of shard `shard` in all replicas of the stage.
-std::vector<DeviceId> shard_group(const Stage& stage, int shard);
+std::vector<DeviceId> shard_group(const Mesh& stage, int shard);
 /// Members of that group in some of the replicas.
-std::vector<DeviceId> shard_group(const Stage& stage, int shard, const Interval& replicas);
+std::vector<DeviceId> shard_group(const Mesh& stage, int shard, const Interval& replicas);
 
 }  // namespace pptrain

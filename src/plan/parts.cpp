@@ -63,10 +63,9 @@ StagePart StageParts::part_of(const Stage& stage, const Block& block) {
 const Stage* StageParts::mesh_of(const Stage& stage, const Block& block, int replicas,
                                  int tensor_parallel) {
   Stage& mesh = meshes_.emplace_back();
+  static_cast<Mesh&>(mesh) = block;
   mesh.replicas = replicas;
   mesh.tensor_parallel = tensor_parallel;
-  mesh.samples = block.samples;
-  mesh.shards = block.shards;
   mesh.recompute = stage.recompute;
   mesh.zero_stage = stage.zero_stage;
   mesh.offload = stage.offload;
@@ -108,11 +107,11 @@ bool divides_experts(const std::map<std::string, std::vector<Interval>>& shards)
   return shards.contains("experts");
 }
 
-MeshPlace place_in(const Stage& mesh, int device_of_stage) {
+MeshPlace place_in(const Mesh& mesh, int device_of_stage) {
   return {device_of_stage / mesh.tensor_parallel, device_of_stage % mesh.tensor_parallel};
 }
 
-double missing_samples(const Stage& before, const Stage& after) {
+double missing_samples(const Mesh& before, const Mesh& after) {
   const int devices = before.replicas * before.tensor_parallel;
   std::int64_t most = 0;
   for (int d = 0; d < devices; ++d) {

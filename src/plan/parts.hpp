@@ -12,13 +12,12 @@ namespace pptrain {
 
 /// Layers of a stage that are divided alike.
 struct StagePart {
-  const Stage* mesh;  ///< only replicas, tensor_parallel, devices, samples and the stage's choices
-                      ///< count
+  const Stage* mesh;  ///< the division, with the stage's choices; its layers do not count
   std::vector<Interval> layers;  ///< in layer order
   TensorPattern pattern = TensorPattern::megatron;
   /// Who has which samples between layers: as the mesh, but where members have samples of their own
   /// each of them is a replica here.
-  const Stage* holding = nullptr;
+  const Mesh* holding = nullptr;
 
   /// The degree of tensor parallelism at which members compute its layers: that of the mesh, or 1
   /// where each has samples of its own.
@@ -43,19 +42,19 @@ class StageParts {
   /// The part with a layer of the stage.
   const StagePart& part_at(std::int64_t layer) const;
   /// Who has which samples of it (`StagePart::holding`).
-  const Stage& mesh_at(std::int64_t layer) const { return *part_at(layer).holding; }
+  const Mesh& mesh_at(std::int64_t layer) const { return *part_at(layer).holding; }
   /// The same of the first and of the last layer: the cuts before and after the stage are between
   /// these.
-  const Stage& first_mesh() const { return *parts_.front().holding; }
+  const Mesh& first_mesh() const { return *parts_.front().holding; }
   /// Who has which samples of the stage's last layer.
-  const Stage& last_mesh() const { return *parts_.back().holding; }
+  const Mesh& last_mesh() const { return *parts_.back().holding; }
 
   /// Two neighbouring layers of a chunk that are divided differently, with who has which samples of
   /// them.
   struct Boundary {
     std::int64_t layer;  ///< the first one behind it
-    const Stage* before;
-    const Stage* after;
+    const Mesh* before;
+    const Mesh* after;
   };
   /// Places at which chunks change their division, in the order of layers; empty where none does.
   const std::vector<Boundary>& boundaries() const { return boundaries_; }
@@ -78,9 +77,9 @@ struct MeshPlace {
   int replica = 0;
   int shard = 0;
 };
-MeshPlace place_in(const Stage& mesh, int device_of_stage);
+MeshPlace place_in(const Mesh& mesh, int device_of_stage);
 
 /// Samples that some device lacks when it changes from one division to the other, at most.
-double missing_samples(const Stage& before, const Stage& after);
+double missing_samples(const Mesh& before, const Mesh& after);
 
 }  // namespace pptrain

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/ids.hpp"
@@ -22,25 +23,35 @@ struct ScheduleChoice {
   bool operator==(const ScheduleChoice&) const = default;
 };
 
-/// A part of a stage divided differently over the same devices; unused by uniform grids.
-struct Block {
-  Interval layers;
-  int replicas = 1;
-  int tensor_parallel = 1;
-  TensorPattern pattern = TensorPattern::replicate;
-  std::vector<Interval> samples;
-  std::map<std::string, std::vector<Interval>> shards;
-  bool operator==(const Block&) const = default;
-};
-
-/// Layers held by a mesh of replicas x tensor_parallel devices.
-struct Stage {
-  std::vector<Interval> layers;  ///< one interval per virtual chunk
+/// Devices in a grid of replicas x tensor_parallel: what each of them has of some layers and of a
+/// micro-batch.
+struct Mesh {
   int replicas = 1;
   int tensor_parallel = 1;
   std::vector<std::vector<DeviceId>> devices;           ///< a row per replica, a column per member
   std::vector<Interval> samples;                        ///< of the micro-batch, per replica
   std::map<std::string, std::vector<Interval>> shards;  ///< empty: the even division
+  bool operator==(const Mesh&) const = default;
+};
+
+/// Layers of a stage that a mesh of their own divides over its devices, which only the stage lists;
+/// uniform grids have none.
+struct Block : Mesh {
+  Interval layers;
+  TensorPattern pattern = TensorPattern::replicate;
+
+  Block() = default;
+  Block(Interval layers, int replicas, int tensor_parallel, TensorPattern pattern,
+        std::vector<Interval> samples, std::map<std::string, std::vector<Interval>> shards)
+      : Mesh{replicas, tensor_parallel, {}, std::move(samples), std::move(shards)},
+        layers(layers),
+        pattern(pattern) {}
+  bool operator==(const Block&) const = default;
+};
+
+/// Layers that a mesh of devices holds.
+struct Stage : Mesh {
+  std::vector<Interval> layers;  ///< one interval per virtual chunk
   Recompute recompute = Recompute::none;
   int zero_stage = 0;
   /// Runs of replicas that divide among themselves what ZeRO divides; each run holds all of it.

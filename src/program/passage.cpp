@@ -64,7 +64,7 @@ Passage whole_passage(const std::vector<EqualCopies>& senders,
 
 }  // namespace
 
-std::vector<EqualCopies> sample_copies(const Stage& stage) {
+std::vector<EqualCopies> sample_copies(const Mesh& stage) {
   std::vector<EqualCopies> copies;
   for (std::size_t r = 0; r < stage.devices.size(); ++r)
     copies.push_back({stage.samples[r], stage.devices[r]});

@@ -46,7 +46,7 @@ struct EqualCopies {
 
 /// Samples of a micro-batch: the tensor-parallel members of each replica hold equal copies of what
 /// crosses a cut.
-std::vector<EqualCopies> sample_copies(const Stage& stage);
+std::vector<EqualCopies> sample_copies(const Mesh& stage);
 
 /// Part of an axis, from one device to another.
 struct Message {

@@ -100,7 +100,7 @@ class TaskChecker {
     std::vector<TiedRows> all;
     for (int e = 0; e < static_cast<int>(ends_.size()); ++e) {
       if (!holds(e)) continue;
-      const Stage& mesh = parts_.mesh_at(ends_[static_cast<std::size_t>(e)].layer);
+      const Mesh& mesh = parts_.mesh_at(ends_[static_cast<std::size_t>(e)].layer);
       for (const int other : tied_to(e)) {
         const auto rows = tied_rows_.find({e, other});
         all.push_back({e, other, place_in(mesh, device_of_stage()).shard,
@@ -228,7 +228,7 @@ class TaskChecker {
   std::string input(const Instruction& i, Payload payload, int cut) {
     const Received& received = received_[{payload, TaskPlace{ChunkId(cut), i.micro_batch()}}];
     const Interval layers = chunks_.at(i.chunk().value);
-    const Stage& mesh =
+    const Mesh& mesh =
         parts_.mesh_at(payload == Payload::activation ? layers.begin : layers.end - 1);
     const Interval samples =
         mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage()).replica)];

@@ -53,7 +53,7 @@ std::vector<TieEnd> tie_ends(const Plan& plan, const std::vector<Tie>& ties) {
   return all;
 }
 
-std::vector<Interval> tie_division(const Stage& mesh, const Tie& tie) {
+std::vector<Interval> tie_division(const Mesh& mesh, const Tie& tie) {
   if (tie.axis.empty())
     return std::vector<Interval>(static_cast<std::size_t>(mesh.tensor_parallel), {0, tie.rows});
   const auto shards = mesh.shards.find(tie.axis);
@@ -61,7 +61,7 @@ std::vector<Interval> tie_division(const Stage& mesh, const Tie& tie) {
                                      : even_division(tie.rows, mesh.tensor_parallel);
 }
 
-std::vector<EqualCopies> tie_copies(const Stage& mesh, const Tie& tie) {
+std::vector<EqualCopies> tie_copies(const Mesh& mesh, const Tie& tie) {
   if (tie.axis.empty()) {
     EqualCopies all = {{0, tie.rows}, {}};
     for (const std::vector<DeviceId>& replica : mesh.devices) {

@@ -25,7 +25,7 @@ struct Tie {
   /// Bytes of the gradient of the whole parameter.
   double gradient_bytes() const { return static_cast<double>(rows) * row_bytes; }
   /// What a member of a mesh's tensor-parallel group has of that, evenly divided.
-  double gradient_bytes(const Stage& mesh) const {
+  double gradient_bytes(const Mesh& mesh) const {
     return axis.empty() ? gradient_bytes() : gradient_bytes() / mesh.tensor_parallel;
   }
   /// How many of the layers lie in these.
@@ -52,9 +52,9 @@ inline bool are_tied(const TieEnd& one, const TieEnd& other) {
 }
 
 /// The rows that each member of a mesh's tensor-parallel group has.
-std::vector<Interval> tie_division(const Stage& mesh, const Tie& tie);
+std::vector<Interval> tie_division(const Mesh& mesh, const Tie& tie);
 /// The replicas of each shard hold the same rows; where the members do not divide them, all devices
 /// do.
-std::vector<EqualCopies> tie_copies(const Stage& mesh, const Tie& tie);
+std::vector<EqualCopies> tie_copies(const Mesh& mesh, const Tie& tie);
 
 }  // namespace pptrain

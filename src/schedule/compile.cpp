@@ -183,8 +183,8 @@ class DeviceCompiler {
 
   void give_to(int neighbour, Payload payload, int cut, MicroBatchId micro_batch) {
     if (is_own(neighbour)) {
-      const Stage& mesh = payload == Payload::activation ? crossings_.entry_of(neighbour)
-                                                         : crossings_.exit_of(neighbour);
+      const Mesh& mesh = payload == Payload::activation ? crossings_.entry_of(neighbour)
+                                                        : crossings_.exit_of(neighbour);
       const MeshPlace place =
           place_in(mesh, program_.replica * stage_.tensor_parallel + program_.shard);
       emit({Op::hand_over, TaskPlace{ChunkId(cut), micro_batch}, payload, program_.device,

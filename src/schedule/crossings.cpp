@@ -50,22 +50,22 @@ Crossings::Crossings(const Plan& plan, const std::vector<ChunkPlace>& places,
   for (const Stage& stage : plan.stages) parts_.emplace_back(stage);
 }
 
-const Stage& Crossings::entry_of(int chunk) const {
+const Mesh& Crossings::entry_of(int chunk) const {
   const ChunkPlace& place = places_[static_cast<std::size_t>(chunk)];
   return parts_[place.stage.index()].mesh_at(place.layers.begin);
 }
 
-const Stage& Crossings::exit_of(int chunk) const {
+const Mesh& Crossings::exit_of(int chunk) const {
   const ChunkPlace& place = places_[static_cast<std::size_t>(chunk)];
   return parts_[place.stage.index()].mesh_at(place.layers.end - 1);
 }
 
 const PassageEnds& Crossings::across(Payload payload, int cut) {
   const bool forwards = payload == Payload::activation;
-  const Stage& before = exit_of(cut);
-  const Stage& after = entry_of(cut + 1);
-  const Stage& sender = forwards ? before : after;
-  const Stage& receiver = forwards ? after : before;
+  const Mesh& before = exit_of(cut);
+  const Mesh& after = entry_of(cut + 1);
+  const Mesh& sender = forwards ? before : after;
+  const Mesh& receiver = forwards ? after : before;
   const CutForms forms = options_.forms.at(cut);
   const TransferForm form = forwards ? forms.activation : forms.gradient;
   const auto [entry, is_new] = passages_.try_emplace({&sender, &receiver, form});
@@ -105,7 +105,7 @@ const PassageEnds& Crossings::tied_to(int end, int from) {
 Crossing Crossings::tied(const Program& program, int end, int other) {
   const TieEnd& own = ends_[static_cast<std::size_t>(end)];
   const Stage& stage = plan_.stages[program.stage.index()];
-  const Stage& mesh = mesh_of(own);
+  const Mesh& mesh = mesh_of(own);
   const MeshPlace own_place =
       place_in(mesh, program.replica * stage.tensor_parallel + program.shard);
   const Tie& tie = options_.ties[static_cast<std::size_t>(own.tie)];

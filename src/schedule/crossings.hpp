@@ -76,12 +76,12 @@ class Crossings {
 
   /// The division of the first layer of a chunk, and of the last: the cuts before and behind it are
   /// between these.
-  const Stage& entry_of(int chunk) const;
+  const Mesh& entry_of(int chunk) const;
   /// Division of the last layer of a chunk.
-  const Stage& exit_of(int chunk) const;
+  const Mesh& exit_of(int chunk) const;
 
  private:
-  const Stage& mesh_of(const TieEnd& end) const {
+  const Mesh& mesh_of(const TieEnd& end) const {
     return parts_[end.stage.index()].mesh_at(end.layer);
   }
   const PassageEnds& across(Payload payload, int cut);
@@ -92,7 +92,7 @@ class Crossings {
   CompileOptions options_;
   std::vector<TieEnd> ends_;
   std::deque<StageParts> parts_;  // by stage
-  using PassageKey = std::tuple<const Stage*, const Stage*, TransferForm>;
+  using PassageKey = std::tuple<const Mesh*, const Mesh*, TransferForm>;
   std::map<PassageKey, PassageEnds> passages_;  // by the division that sends and the one that
                                                 // receives
   std::map<std::pair<int, int>, PassageEnds> tied_passages_;     // by the end that receives and the

@@ -97,15 +97,15 @@ Interval layers_of(const StageParts& parts) { return parts.all().front().layers.
 /// them.
 double shared_weights(const Instance& instance, const StageParts& parts,
                       const std::vector<LayerUse>& layers) {
-  const Stage& mesh = parts.first_mesh();
-  if (!mesh.blocks.empty() || mesh.layers.empty() || layers.front().weights == 0.0) return 0.0;
+  const Stage& stage = *parts.all().front().mesh;
+  if (!stage.blocks.empty() || stage.layers.empty() || layers.front().weights == 0.0) return 0.0;
   const Interval chunk = layers_of(parts);
   const BytesPerParameter& bytes = instance.profile.bytes_per_parameter;
   double sum = 0.0;
   for (const Tie& tie : instance.ties) {
     const bool both = chunk.size() > 1 && tie.num_layers_in({{chunk.begin, chunk.begin + 1}}) > 0 &&
                       tie.num_layers_in({{chunk.end - 1, chunk.end}}) > 0;
-    if (both) sum += tie.gradient_bytes(mesh) / bytes.gradient * bytes.weight;
+    if (both) sum += tie.gradient_bytes(parts.first_mesh()) / bytes.gradient * bytes.weight;
   }
   return sum;
 }
@@ -115,7 +115,7 @@ double shared_weights(const Instance& instance, const StageParts& parts,
 /// chunks are there all the time.
 void share_gradients(const Instance& instance, const StageParts& parts,
                      std::vector<LayerUse>& layers, ChunkBytes& bytes) {
-  const Stage& stage = parts.first_mesh();
+  const Stage& stage = *parts.all().front().mesh;
   if (!stage.blocks.empty() || layers.front().gradients == 0.0)
     return;  // parts have gradients of their own
   const Interval chunk = layers_of(parts);
@@ -124,7 +124,7 @@ void share_gradients(const Instance& instance, const StageParts& parts,
     for (const std::int64_t layer : tie.layers) {
       if (chunk.contains(layer)) here.push_back(layer);
     }
-    const double shared = tie.gradient_bytes(stage);
+    const double shared = tie.gradient_bytes(parts.first_mesh());
     const bool is_first_chunk = std::none_of(
         tie.layers.begin(), tie.layers.end(),
         [&](std::int64_t layer) { return layer < chunk.begin && contains(stage.layers, layer); });
@@ -272,7 +272,7 @@ ChunkBytes::Works works_of(const std::vector<LayerUse>& layers, const Passes& pa
 ChunkBytes measured_bytes(const Instance& instance, const StageParts& parts, int device_of_stage) {
   std::vector<LayerUse> layers;
   ChunkBytes bytes;
-  const bool offloads = parts.first_mesh().offload_activations;
+  const bool offloads = parts.all().front().mesh->offload_activations;
   for_each_layer(parts, device_of_stage, [&](const LayerOnDevice& on) {
     layers.push_back(use_of(instance, on));
     if (!offloads) bytes.stored += layers.back().kept;
@@ -328,7 +328,7 @@ ChunkBytes modelled_bytes(const Instance& instance, const StageParts& parts, int
     layers.push_back({.kept = kept, .running = on.layer > 0 ? whole : kept});
     if (on.layer > 0) works.backward_input = std::max(works.backward_input, whole - kept);
   });
-  if (parts.first_mesh().offload_activations) return modelled_offload(layers);
+  if (parts.all().front().mesh->offload_activations) return modelled_offload(layers);
   works.backward.first = works.backward_input;
   bytes.deferred = bytes.stored;
   bytes.works.fill(works);

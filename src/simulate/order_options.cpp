@@ -47,7 +47,7 @@ CutWay way_of(const Cluster& cluster, const Passage& crossing, double bytes) {
 }
 
 /// The task that needs slices starts with their gather.
-double slices_seconds(const Cluster& cluster, const Passage& crossing, const Stage& receiver,
+double slices_seconds(const Cluster& cluster, const Passage& crossing, const Mesh& receiver,
                       double bytes) {
   if (crossing.form == TransferForm::whole) return 0.0;
   return received_gather_seconds(cluster, sample_copies(receiver), bytes);
@@ -207,8 +207,8 @@ class OptionsMaker {
     if (chunks_[c].stage == chunks_[c + 1].stage) return;
     const StageParts sender(plan_.stages[chunks_[c].stage]);
     const StageParts receiver(plan_.stages[chunks_[c + 1].stage]);
-    const Stage& before = sender.mesh_at(chunks_[c].layers.end - 1);
-    const Stage& after = receiver.mesh_at(chunks_[c + 1].layers.begin);
+    const Mesh& before = sender.mesh_at(chunks_[c].layers.end - 1);
+    const Mesh& after = receiver.mesh_at(chunks_[c + 1].layers.begin);
     const Passage there = passage(sample_copies(before), sample_copies(after), forms.activation);
     const Passage back = passage(sample_copies(after), sample_copies(before), forms.gradient);
     const double bytes = prices_.cut_bytes(ChunkId(static_cast<int>(c)));

@@ -213,9 +213,9 @@ void Prices::count_buffers(const Instance& instance, const Plan& plan, const Pro
 /// From chunk `chunk` to the next one on the same device, whose first layer is `first`, and back.
 void Prices::count_hand_over(const StageParts& parts, int stage_index, std::int64_t first,
                              std::size_t chunk) {
-  const Stage& before = parts.mesh_at(first - 1);
-  const Stage& after = parts.mesh_at(first);
-  const auto bytes = [&](const Stage& mesh, int device_of_stage) {
+  const Mesh& before = parts.mesh_at(first - 1);
+  const Mesh& after = parts.mesh_at(first);
+  const auto bytes = [&](const Mesh& mesh, int device_of_stage) {
     const Interval samples =
         mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
     return static_cast<double>(samples.size()) * cut_bytes_[chunk];

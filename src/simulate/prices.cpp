@@ -45,7 +45,7 @@ UplinkShares gathering_groups(const Cluster& cluster, const Plan& plan) {
 }
 
 bool divided_as_stage(const StageParts& parts, const Stage& stage) {
-  const auto as_stage = [&stage](const Stage& mesh) {
+  const auto as_stage = [&stage](const Mesh& mesh) {
     return mesh.replicas == stage.replicas && mesh.tensor_parallel == stage.tensor_parallel;
   };
   // Members that send rows hold samples as replicas, and share the layer as members: both have to
@@ -133,8 +133,8 @@ Prices::Prices(const Instance& instance, const Plan& plan, const Programs& progr
 /// differently: samples are exchanged behind F of the former and B of the latter.
 void Prices::price_hand_over(const Instance& instance, const StageParts& parts, int stage_index,
                              std::int64_t first, std::size_t chunk) {
-  const Stage& before = parts.mesh_at(first - 1);
-  const Stage& after = parts.mesh_at(first);
+  const Mesh& before = parts.mesh_at(first - 1);
+  const Mesh& after = parts.mesh_at(first);
   if (&parts.part_at(first - 1) == &parts.part_at(first)) return;
   const PassSeconds between = repartition_seconds(instance, {first, &before, &after});
   for (int d = 0; d < num_programs_[stage_index]; ++d) {

@@ -26,7 +26,7 @@ int check_bounds(const SearchSpace& space, const Site& site, std::int64_t micro_
   PlanSimulator simulator(space.instance);
   int count = 0;
   for (const Shape& shape : shapes_of(space, site)) {
-    std::vector<Mesh> meshes = meshes_of(site, shape);
+    std::vector<DeviceRows> meshes = meshes_of(site, shape);
     if (!has_rows(space.instance, meshes)) continue;
     const PlacedShape placed(space.instance, std::move(meshes), ZeroGroup::replicas);
     if (placed.most_data() > micro_batch) continue;
@@ -268,7 +268,7 @@ TEST_CASE(
     const Site site = sites_of(instance).front();
     FrameTables tables(instance);
     for (const Shape& shape : shapes_of(space, site)) {
-      std::vector<Mesh> meshes = meshes_of(site, shape);
+      std::vector<DeviceRows> meshes = meshes_of(site, shape);
       if (!has_rows(instance, meshes)) continue;
       const PlacedShape placed(instance, std::move(meshes), ZeroGroup::replicas);
       const FrameCosts costs(instance, tables, placed, 4);
@@ -378,7 +378,7 @@ TEST_CASE("a division costs the same behind another one that was undone", "[plan
   FrameTables tables(instance);
   int num_compared = 0;
   for (const Shape& shape : shapes_of(space, site)) {
-    std::vector<Mesh> meshes = meshes_of(site, shape);
+    std::vector<DeviceRows> meshes = meshes_of(site, shape);
     if (!has_rows(instance, meshes)) continue;
     const PlacedShape placed(instance, std::move(meshes), ZeroGroup::replicas);
     const FrameCosts costs(instance, tables, placed, 4);

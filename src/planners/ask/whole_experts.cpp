@@ -9,7 +9,6 @@
 namespace pptrain {
 namespace {
 
-template <class Mesh>
 void give(Mesh& mesh, std::int64_t experts) {
   const int members = mesh.tensor_parallel;
   if (members == 1 || experts % members != 0 || !mesh.shards.empty()) return;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plan/zero_groups.hpp"
+#include "planners/frames/frame.hpp"
 #include "planners/frames/neighbours.hpp"
 #include "planners/frames/shape.hpp"
 
@@ -17,7 +18,7 @@ bool may_move(const SearchSpace& space, const Plan& plan) {
 
 /// Adds the plan if the profile has the degrees of its stages on their devices.
 void add(const SearchSpace& space, std::vector<Plan>& plans, Plan plan) {
-  std::vector<Mesh> meshes;
+  std::vector<DeviceRows> meshes;
   for (const Stage& stage : plan.stages) meshes.push_back(stage.devices);
   if (!has_rows(space.instance, meshes)) return;
   for (Stage& stage : plan.stages) {
@@ -89,11 +90,11 @@ std::vector<DeviceId> unused_devices(const Cluster& cluster, const Plan& plan) {
 }
 
 /// The first so many devices of each group of nodes, as rows of so many members.
-std::vector<Mesh> meshes_in(const Cluster& cluster, const std::vector<DeviceId>& devices, int rows,
-                            int members) {
-  std::vector<Mesh> meshes;
+std::vector<DeviceRows> meshes_in(const Cluster& cluster, const std::vector<DeviceId>& devices,
+                                  int rows, int members) {
+  std::vector<DeviceRows> meshes;
   for (int g = 0; g < static_cast<int>(cluster.groups.size()); ++g) {
-    Mesh mesh;
+    DeviceRows mesh;
     for (const DeviceId device : devices) {
       if (cluster.group_of(device) != g) continue;
       if (mesh.empty() || std::ssize(mesh.back()) == members) {
@@ -111,7 +112,7 @@ std::vector<Mesh> meshes_in(const Cluster& cluster, const std::vector<DeviceId>&
 /// The plan with the second half of each chunk of a stage on a stage of its own behind it. In a
 /// loop the halves of all chunks are in the order of the stages; in a V those of the second chunk
 /// are the other way round.
-std::optional<Plan> with_stage_behind(const Plan& plan, std::size_t s, const Mesh& mesh) {
+std::optional<Plan> with_stage_behind(const Plan& plan, std::size_t s, const DeviceRows& mesh) {
   Plan other = plan;
   Stage behind = other.stages[s];
   behind.devices = mesh;
@@ -222,12 +223,13 @@ std::vector<Plan> more_devices(const SearchSpace& space, const Plan& plan) {
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     const Stage& stage = plan.stages[s];
     if (!fixed.pipeline) {
-      for (const Mesh& mesh : meshes_in(cluster, unused, stage.replicas, stage.tensor_parallel)) {
+      for (const DeviceRows& mesh :
+           meshes_in(cluster, unused, stage.replicas, stage.tensor_parallel)) {
         if (auto other = with_stage_behind(plan, s, mesh)) add(space, plans, std::move(*other));
       }
     }
     if (fixed.data || stage.replicas >= plan.micro_batch_size) continue;
-    for (const Mesh& mesh : meshes_in(cluster, unused, 1, stage.tensor_parallel)) {
+    for (const DeviceRows& mesh : meshes_in(cluster, unused, 1, stage.tensor_parallel)) {
       Plan other = plan;
       Stage& more = other.stages[s];
       more.devices.push_back(mesh.front());

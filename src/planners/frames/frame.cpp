@@ -70,11 +70,12 @@ ZeroGroup zero_group_under(const SearchSpace& space, const Stage& stage, ZeroGro
   return has_node_groups(space.instance.cluster, stage) ? wanted : ZeroGroup::replicas;
 }
 
-std::vector<ZeroGroup> zero_groups(const SearchSpace& space, const std::vector<Mesh>& meshes) {
+std::vector<ZeroGroup> zero_groups(const SearchSpace& space,
+                                   const std::vector<DeviceRows>& meshes) {
   std::vector<ZeroGroup> groups = zero_groups(space.restrictions);
   if (groups.size() == 1) return groups;
   bool any = false;
-  for (const Mesh& mesh : meshes) {
+  for (const DeviceRows& mesh : meshes) {
     Stage stage;
     stage.replicas = static_cast<int>(mesh.size());
     stage.devices = mesh;

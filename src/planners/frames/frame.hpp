@@ -53,7 +53,7 @@ std::vector<ZeroGroup> zero_groups(const Restrictions& restrictions);
 ZeroGroup zero_group_under(const SearchSpace& space, const Stage& stage, ZeroGroup wanted);
 /// The choices for stages on these devices: those of a node where every node has as many replicas
 /// of a stage, several of them, and a stage is on more than one node.
-std::vector<ZeroGroup> zero_groups(const SearchSpace& space, const std::vector<Mesh>& meshes);
+std::vector<ZeroGroup> zero_groups(const SearchSpace& space, const std::vector<DeviceRows>& meshes);
 
 /// Schedules that the restrictions let so many stages have, the most promising first.
 std::vector<ScheduleChoice> frame_schedules(const SearchSpace& space, int stages);

@@ -14,7 +14,7 @@
 namespace pptrain {
 namespace {
 
-Stage stage_on(const Mesh& mesh, std::vector<Interval> samples) {
+Stage stage_on(const DeviceRows& mesh, std::vector<Interval> samples) {
   Stage stage;
   stage.replicas = static_cast<int>(mesh.size());
   stage.tensor_parallel = static_cast<int>(mesh.front().size());
@@ -23,7 +23,7 @@ Stage stage_on(const Mesh& mesh, std::vector<Interval> samples) {
   return stage;
 }
 
-std::vector<DeviceId> devices_of(const Mesh& mesh) {
+std::vector<DeviceId> devices_of(const DeviceRows& mesh) {
   std::vector<DeviceId> devices;
   for (const auto& row : mesh) devices.insert(devices.end(), row.begin(), row.end());
   return devices;
@@ -35,7 +35,7 @@ double pass_seconds(const PassSums& times, int begin, int end) {
 }
 
 /// The devices of each shard, over the replicas.
-std::vector<std::vector<DeviceId>> columns_of(const Mesh& mesh) {
+std::vector<std::vector<DeviceId>> columns_of(const DeviceRows& mesh) {
   std::vector<std::vector<DeviceId>> columns(mesh.front().size());
   for (const auto& row : mesh) {
     for (std::size_t k = 0; k < row.size(); ++k) columns[k].push_back(row[k]);
@@ -44,14 +44,14 @@ std::vector<std::vector<DeviceId>> columns_of(const Mesh& mesh) {
 }
 
 /// Bandwidth that uplinks leave the rings of the mesh's columns; infinite where they pass none.
-double bandwidth_between(const Instance& instance, const Mesh& mesh) {
+double bandwidth_between(const Instance& instance, const DeviceRows& mesh) {
   return instance.profile.communication.is_own()
              ? shared_uplink_bandwidth(instance.cluster, columns_of(mesh))
              : infinity;
 }
 
 /// All-reduce of gradients without ZeRO, of many bytes, without what it takes for none.
-StageKind::Collective two_levels(const Cluster& cluster, const Mesh& mesh, double between) {
+StageKind::Collective two_levels(const Cluster& cluster, const DeviceRows& mesh, double between) {
   if (mesh.size() == 1) return {};
   constexpr double many = 1e9;
   std::vector<DeviceId> sharing;
@@ -194,7 +194,7 @@ void FrameCosts::take_links(const FrameCosts& other) {
 void FrameCosts::add_kind(FrameTables& tables, int number) {
   const Cluster& cluster = instance_.cluster;
   const StageLayout& layout = placed_.layout(placed_.layout_of(number));
-  const Mesh& mesh = placed_.mesh(number);
+  const DeviceRows& mesh = placed_.mesh(number);
   const int tensor = placed_.tensor(number);
   if (layout.replicas.size() == 1) {
     samples_.push_back(even_division(micro_batch_, placed_.data(number)));
@@ -307,7 +307,7 @@ void FrameCosts::find_sums() {
   }
   summing_uplinks_ = busiest(loads);
   for (int s = 0; s < placed_.num_stages() && placed_.zero_group() == ZeroGroup::replicas; ++s) {
-    const Mesh& mesh = placed_.mesh(s);
+    const DeviceRows& mesh = placed_.mesh(s);
     for (const std::vector<DeviceId>& ring : columns_of(mesh)) {
       double& gather = gathers_[static_cast<std::size_t>(s)];
       gather = std::max(gather, 0.5 * all_reduce_share(static_cast<int>(mesh.size())) /

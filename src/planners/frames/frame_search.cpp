@@ -121,7 +121,7 @@ class FrameSearch {
 
   void add_micro_batches(const WaitingFrame& front) {
     const WaitingShape& waiting = shapes_[static_cast<std::size_t>(front.index)];
-    const std::vector<Mesh> meshes =
+    const std::vector<DeviceRows> meshes =
         meshes_of(sites_[static_cast<std::size_t>(waiting.site)], waiting.shape);
     if (!has_rows(space_.instance, meshes)) return;
     const ZeroGroup first = zero_groups(space_, meshes).front();

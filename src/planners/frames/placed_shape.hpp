@@ -11,15 +11,15 @@ namespace pptrain {
 /// The stages of a shape on their devices, and what they share whatever the micro-batch.
 class PlacedShape {
  public:
-  PlacedShape(const Instance& instance, std::vector<Mesh> meshes, ZeroGroup zero_group);
+  PlacedShape(const Instance& instance, std::vector<DeviceRows> meshes, ZeroGroup zero_group);
 
   ZeroGroup zero_group() const { return zero_group_; }  ///< who divides what ZeRO divides
   int num_stages() const { return static_cast<int>(meshes_.size()); }
-  const std::vector<Mesh>& meshes() const {
+  const std::vector<DeviceRows>& meshes() const {
     return meshes_;
   }  ///< devices of each stage, a row per replica
   /// Devices of a stage: a row per replica, a column per tensor-parallel member.
-  const Mesh& mesh(int stage) const { return meshes_[static_cast<std::size_t>(stage)]; }
+  const DeviceRows& mesh(int stage) const { return meshes_[static_cast<std::size_t>(stage)]; }
   /// Replicas of a stage.
   int data(int stage) const { return static_cast<int>(mesh(stage).size()); }
   /// Tensor-parallel degree of a stage: devices of each replica.
@@ -34,7 +34,7 @@ class PlacedShape {
 
  private:
   ZeroGroup zero_group_;
-  std::vector<Mesh> meshes_;
+  std::vector<DeviceRows> meshes_;
   std::vector<StageLayout> layouts_;
   std::vector<int> layout_of_;
 };

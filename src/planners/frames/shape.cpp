@@ -122,12 +122,12 @@ std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site) {
   return shapes;
 }
 
-std::vector<Mesh> meshes_of(const Site& site, const Shape& shape) {
-  std::vector<Mesh> meshes;
+std::vector<DeviceRows> meshes_of(const Site& site, const Shape& shape) {
+  std::vector<DeviceRows> meshes;
   auto next = site.devices.begin();
   for (const StageRun& run : shape) {
     for (int s = 0; s < run.stages; ++s) {
-      Mesh& mesh = meshes.emplace_back();
+      DeviceRows& mesh = meshes.emplace_back();
       for (int j = 0; j < run.data; ++j, next += run.tensor)
         mesh.emplace_back(next, next + run.tensor);
     }
@@ -135,10 +135,10 @@ std::vector<Mesh> meshes_of(const Site& site, const Shape& shape) {
   return meshes;
 }
 
-bool has_rows(const Instance& instance, const std::vector<Mesh>& meshes) {
+bool has_rows(const Instance& instance, const std::vector<DeviceRows>& meshes) {
   const Cluster& cluster = instance.cluster;
   const Degrees degrees(instance);
-  for (const Mesh& mesh : meshes) {
+  for (const DeviceRows& mesh : meshes) {
     for (const auto& row : mesh) {
       for (const DeviceId device : row) {
         if (!degrees.has(cluster.kind_index_of(device), static_cast<int>(row.size()))) return false;

@@ -30,9 +30,9 @@ std::vector<Shape> shapes_of(const SearchSpace& space, const Site& site);
 constexpr std::size_t most_shapes = 4096;
 
 /// The meshes of the stages.
-std::vector<Mesh> meshes_of(const Site& site, const Shape& shape);
+std::vector<DeviceRows> meshes_of(const Site& site, const Shape& shape);
 
 /// Whether the profile has the degrees of the stages on all of their devices.
-bool has_rows(const Instance& instance, const std::vector<Mesh>& meshes);
+bool has_rows(const Instance& instance, const std::vector<DeviceRows>& meshes);
 
 }  // namespace pptrain

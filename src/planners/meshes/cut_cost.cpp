@@ -6,7 +6,7 @@ CutCost::CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost&
     : CutCost(cluster, sender.mesh().stage(sender.samples()),
               receiver.mesh().stage(receiver.samples())) {}
 
-CutCost::CutCost(const Cluster& cluster, const Stage& sender, const Stage& receiver) {
+CutCost::CutCost(const Cluster& cluster, const Mesh& sender, const Mesh& receiver) {
   for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) {
     pairs_.add(samples, cluster.path(a, b));
   });

@@ -9,7 +9,7 @@ namespace pptrain {
 class CutCost {
  public:
   CutCost(const Cluster& cluster, const MeshCost& sender, const MeshCost& receiver);
-  CutCost(const Cluster& cluster, const Stage& sender, const Stage& receiver);
+  CutCost(const Cluster& cluster, const Mesh& sender, const Mesh& receiver);
   /// Seconds of the cut, forwards and back, between the slowest pair of devices.
   double seconds(double bytes_per_sample) const { return pairs_.seconds(bytes_per_sample); }
 

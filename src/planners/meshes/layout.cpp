@@ -30,7 +30,7 @@ void add_stage(GridLayout& layout, StageLayout stage) {
 }
 
 /// A stage without samples on these replicas.
-Stage stage_on(Mesh devices, int tensor) {
+Stage stage_on(DeviceRows devices, int tensor) {
   Stage stage;
   stage.replicas = static_cast<int>(devices.size());
   stage.tensor_parallel = tensor;
@@ -49,7 +49,7 @@ void add_sums(const Cluster& cluster, Stage stage, ZeroGroup zero_group, StageLa
   for (const ReplicaSum& sum : replica_sums(cluster, stage)) add_distinct(layout.sums, sum);
 }
 
-StageLayout layout_of(const Cluster& cluster, const Mesh& mesh, const Mesh* next,
+StageLayout layout_of(const Cluster& cluster, const DeviceRows& mesh, const DeviceRows* next,
                       ZeroGroup zero_group) {
   const Stage stage = stage_on(mesh, static_cast<int>(mesh.front().size()));
   StageLayout layout;
@@ -96,7 +96,7 @@ class DefaultPlacement {
 
   void add_sums_from(int first, StageLayout& layout) const {
     if (zero_group_ == ZeroGroup::node) {
-      Mesh rows(grid_.data);
+      DeviceRows rows(grid_.data);
       for (auto& row : rows) {
         for (int k = 0; k < grid_.tensor; ++k) row.emplace_back(first++);
       }
@@ -128,9 +128,9 @@ class DefaultPlacement {
 
   /// Replicas of each distinct kind, at every place within a node and across every border of
   /// groups.
-  Mesh some_replicas(int first) const {
+  DeviceRows some_replicas(int first) const {
     const int tensor = grid_.tensor;
-    Mesh rows;
+    DeviceRows rows;
     for (int j = 0; j < grid_.data;) {
       const int start = first + j * tensor;
       const int group = group_of(start);
@@ -189,11 +189,11 @@ GridLayout place(const Cluster& cluster, const Grid& grid, ZeroGroup zero_group)
   return layout;
 }
 
-GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes,
+GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<DeviceRows>& meshes,
                  ZeroGroup zero_group) {
   GridLayout layout = {grid, {}, {}};
   for (int i = 0; i < grid.pipeline; ++i) {
-    const Mesh* next = i + 1 < grid.pipeline ? &meshes[i + 1] : nullptr;
+    const DeviceRows* next = i + 1 < grid.pipeline ? &meshes[i + 1] : nullptr;
     add_stage(layout, layout_of(cluster, meshes[i], next, zero_group));
   }
   return layout;

@@ -35,10 +35,10 @@ GridLayout place(const Cluster& cluster, const Grid& grid,
                  ZeroGroup zero_group = ZeroGroup::replicas);
 
 /// Devices of a stage: a row per replica, a column per tensor-parallel member.
-using Mesh = std::vector<std::vector<DeviceId>>;
+using DeviceRows = std::vector<std::vector<DeviceId>>;
 
 /// Any placement: a mesh of dp x tmp devices per stage.
-GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<Mesh>& meshes,
+GridLayout place(const Cluster& cluster, const Grid& grid, const std::vector<DeviceRows>& meshes,
                  ZeroGroup zero_group = ZeroGroup::replicas);
 
 }  // namespace pptrain

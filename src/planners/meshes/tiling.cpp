@@ -132,10 +132,10 @@ std::optional<std::vector<Domino>> sample_tiling(const DeviceMesh& mesh, int dat
   return Tiler(mesh, dominoes_of(mesh, data, tensor), draws).tile();
 }
 
-Mesh devices_of(const DeviceMesh& mesh, const Domino& domino, int tensor) {
+DeviceRows devices_of(const DeviceMesh& mesh, const Domino& domino, int tensor) {
   const bool down = domino.direction == GroupDirection::down;
   const int line = down ? domino.height : domino.width;
-  Mesh devices;
+  DeviceRows devices;
   for (int i = 0; i < domino.height * domino.width; ++i) {
     if (i % tensor == 0) devices.emplace_back();
     const int along = i % line;

@@ -59,6 +59,6 @@ std::optional<std::vector<Domino>> sample_tiling(const DeviceMesh& mesh, int dat
                                                  Draws& draws);
 
 /// The devices of a domino: a row per replica, a column per tensor-parallel member.
-Mesh devices_of(const DeviceMesh& mesh, const Domino& domino, int tensor);
+DeviceRows devices_of(const DeviceMesh& mesh, const Domino& domino, int tensor);
 
 }  // namespace pptrain

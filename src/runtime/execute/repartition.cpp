@@ -5,23 +5,23 @@
 namespace pptrain {
 namespace {
 
-Interval samples_of(const Stage& mesh, int device_of_stage) {
+Interval samples_of(const Mesh& mesh, int device_of_stage) {
   return mesh.samples[static_cast<std::size_t>(place_in(mesh, device_of_stage).replica)];
 }
 
 }  // namespace
 
-Repartition::Repartition(const Stage& before, const Stage& after, const Context& context)
+Repartition::Repartition(const Mesh& before, const Mesh& after, const Context& context)
     : context_(context),
       forward_(moves(before, after, context.tag)),
       backward_(moves(after, before, context.tag + 1)) {}
 
 /// Members of a replica hold equal copies; device d is served by member d mod n of each replica
 /// that it needs.
-Repartition::Moves Repartition::moves(const Stage& from, const Stage& to, int tag) const {
+Repartition::Moves Repartition::moves(const Mesh& from, const Mesh& to, int tag) const {
   const int own = context_.device_of_stage;
   Moves moves = {samples_of(from, own), samples_of(to, own), {}, {}, tag};
-  const auto rank_of = [&](const Stage& mesh, int device_of_stage) {
+  const auto rank_of = [&](const Mesh& mesh, int device_of_stage) {
     const MeshPlace place = place_in(mesh, device_of_stage);
     return context_.map.rank_of(mesh.devices[place.replica][place.shard]);
   };

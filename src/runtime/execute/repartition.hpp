@@ -24,7 +24,7 @@ class Repartition {
     int tag;              ///< two, of messages between the devices of the stage
     std::size_t sample_rows;
   };
-  Repartition(const Stage& before, const Stage& after, const Context& context);
+  Repartition(const Mesh& before, const Mesh& after, const Context& context);
 
   /// x: the samples of `before`; returns those of `after`, H columns. Collective over the stage;
   /// `beside` is moved on while this waits.
@@ -45,7 +45,7 @@ class Repartition {
     std::vector<Part> receives;
     int tag = 0;
   };
-  Moves moves(const Stage& from, const Stage& to, int tag) const;
+  Moves moves(const Mesh& from, const Mesh& to, int tag) const;
   Tensor run(const Moves& moves, Tensor x, Pending& beside) const;
   void wait(Pending& pending, Pending& beside) const;
 

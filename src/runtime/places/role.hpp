@@ -52,7 +52,7 @@ struct PartRole {
   std::vector<ChunkId> chunks;
   std::vector<Interval> layers;  ///< of each of these chunks
   WeightDivision division = WeightDivision::columns;
-  Stage holding;  ///< who has which samples (`StagePart::holding`)
+  Mesh holding;  ///< who has which samples (`StagePart::holding`)
 
   /// The samples of a micro-batch that this device has of the part.
   Interval samples() const;

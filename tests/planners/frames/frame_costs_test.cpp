@@ -90,8 +90,8 @@ TEST_CASE("sums of the stages of a node pass its uplink one beside another, and 
   cluster.finish("made");
   const Instance instance = {profile, cluster, 2};
   FrameTables tables(instance);
-  const std::vector<Mesh> in_nodes = {{{DeviceId(0)}, {DeviceId(2)}},
-                                      {{DeviceId(1)}, {DeviceId(3)}}};
+  const std::vector<DeviceRows> in_nodes = {{{DeviceId(0)}, {DeviceId(2)}},
+                                            {{DeviceId(1)}, {DeviceId(3)}}};
   const PlacedShape placed(instance, in_nodes, ZeroGroup::replicas);
   const FrameCosts costs(instance, tables, placed, 2);
   PlanSimulator simulator(instance);

@@ -45,7 +45,7 @@ TEST_CASE(
   for (int round = 0; round < 400; ++round) {
     const Cluster cluster = random_cluster(random);
     for (const Grid& grid : grids_of(cluster.num_devices(), {})) {
-      std::vector<Mesh> meshes;
+      std::vector<DeviceRows> meshes;
       for (const Stage& stage : uniform_plan(even_division(grid.pipeline, grid.pipeline), grid.data,
                                              grid.tensor, grid.data, grid.data, "1f1b")
                                     .stages) {

@@ -24,7 +24,7 @@ TEST_CASE("a tiling covers every device once with straight groups", "[planners]"
       std::set<int> used;
       for (const Domino& domino : *tiling) {
         CHECK(domino.height * domino.width == grid.data * grid.tensor);
-        const Mesh devices = devices_of(mesh, domino, grid.tensor);
+        const DeviceRows devices = devices_of(mesh, domino, grid.tensor);
         REQUIRE(static_cast<int>(devices.size()) == grid.data);
         for (const auto& row : devices) {
           REQUIRE(static_cast<int>(row.size()) == grid.tensor);
@@ -44,7 +44,7 @@ TEST_CASE("an upright domino has its tensor-parallel groups in a node, a lying o
           "[planners]") {
   const Cluster cluster = nodes_of(4, 4);
   const DeviceMesh mesh(cluster);
-  const auto ids = [](const Mesh& devices) {
+  const auto ids = [](const DeviceRows& devices) {
     std::vector<std::vector<int>> numbers;
     for (const auto& row : devices) {
       numbers.emplace_back();

@@ -76,7 +76,7 @@ class Annealing {
     const std::optional<std::vector<Domino>> tiling =
         sample_tiling(mesh_, grid.data, grid.tensor, draws_);
     if (!tiling) return;
-    std::vector<Mesh> meshes;
+    std::vector<DeviceRows> meshes;
     for (const Domino& domino : *tiling) meshes.push_back(devices_of(mesh_, domino, grid.tensor));
     order(meshes);
     const GridLayout layout = place(space_.instance.cluster, grid, meshes,
@@ -95,13 +95,14 @@ class Annealing {
   }
 
   /// Stages in the order of the scan, against it, or from some domino on always to the nearest one.
-  void order(std::vector<Mesh>& meshes) {
+  void order(std::vector<DeviceRows>& meshes) {
     const double kind = draws_.uniform();
     if (kind < 0.5) return;
     if (kind < 0.7) return std::reverse(meshes.begin(), meshes.end());
     std::swap(meshes.front(), meshes[draws_.below(meshes.size())]);
     for (std::size_t i = 1; i < meshes.size(); ++i) {
-      const auto nearer = [&, from = meshes[i - 1].front().front()](const Mesh& a, const Mesh& b) {
+      const auto nearer = [&, from = meshes[i - 1].front().front()](const DeviceRows& a,
+                                                                    const DeviceRows& b) {
         const Link to_a = space_.instance.cluster.path(from, a.front().front());
         const Link to_b = space_.instance.cluster.path(from, b.front().front());
         return to_a.bandwidth != to_b.bandwidth ? to_a.bandwidth > to_b.bandwidth

@@ -16,8 +16,8 @@ struct UniformCandidate {
   Grid grid;
   std::int64_t samples = 0;  ///< of a micro-batch on one replica
   Division division;
-  double rank_seconds = 0.0;  ///< what the planner minimises
-  std::vector<Mesh> meshes;   ///< devices of each stage; none: the default placement
+  double rank_seconds = 0.0;       ///< what the planner minimises
+  std::vector<DeviceRows> meshes;  ///< devices of each stage; none: the default placement
 };
 
 /// Whether `a` is taken where `b` is as fast: by degrees, micro-batch size, boundaries.
