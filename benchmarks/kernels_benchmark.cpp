@@ -124,9 +124,9 @@ struct AttentionCall {
     form.group = group;
     form.key_heads = s.heads / group;
   }
-  void forward() const { host_attention().forward(form, q, k, v, out, log_sum.f32(), arena()); }
+  void forward() const { host_attention().forward({form, q, k, v, out, log_sum.f32()}, arena()); }
   void backward() const {
-    host_attention().backward(form, q, k, v, out, log_sum.f32(), dout, dq, dk, dv, arena());
+    host_attention().backward({form, q, k, v, out, log_sum.f32(), dout, dq, dk, dv}, arena());
   }
 };
 
@@ -156,10 +156,16 @@ void residual_layer_norm_forward(State& state, const Shape& s, DType type) {
                out = random_tensor(s.rows(), s.hidden, type), vectors = random_tensor(3, s.hidden),
                statistics = random_tensor(2, s.rows());
   for (auto _ : state) {
-    host_kernels().residual_norm_forward(
-        {}, x, y, vectors.matrix().at<float>(0), sum, vectors.matrix().at<float>(1),
-        vectors.matrix().at<float>(2), out, statistics.matrix().at<float>(0),
-        statistics.matrix().at<float>(1));
+    host_kernels().residual_norm_forward({{},
+                                          x,
+                                          y,
+                                          vectors.matrix().at<float>(0),
+                                          sum,
+                                          vectors.matrix().at<float>(1),
+                                          vectors.matrix().at<float>(2),
+                                          out,
+                                          statistics.matrix().at<float>(0),
+                                          statistics.matrix().at<float>(1)});
   }
   count_elements(state, x.size(), 12.0 + static_cast<double>(size_of(type)));
 }
@@ -171,9 +177,18 @@ void layer_norm_backward(State& state, const Shape& s, DType type) {
                statistics = random_tensor(2, s.rows());
   const auto vector = [&](std::size_t row) { return vectors.matrix().at<float>(row); };
   for (auto _ : state) {
-    host_kernels().norm_backward({}, d, x, statistics.matrix().at<float>(0),
-                                 statistics.matrix().at<float>(1), vector(0), vector(1), residual,
-                                 residual, vector(2), vector(3), out);
+    host_kernels().norm_backward({{},
+                                  d,
+                                  x,
+                                  statistics.matrix().at<float>(0),
+                                  statistics.matrix().at<float>(1),
+                                  vector(0),
+                                  vector(1),
+                                  residual,
+                                  residual,
+                                  vector(2),
+                                  vector(3),
+                                  out});
   }
   count_elements(state, x.size(), 16.0 + static_cast<double>(size_of(type)));
 }
@@ -191,8 +206,8 @@ void rms_norm_forward(State& state, const Shape& s, DType type) {
                out = random_tensor(s.rows(), s.hidden, type), gain = random_tensor(1, s.hidden),
                rstd = random_tensor(1, s.rows());
   for (auto _ : state) {
-    host_kernels().residual_norm_forward({NormKind::rms}, x, y, nullptr, sum, gain.f32(), nullptr,
-                                         out, nullptr, rstd.f32());
+    host_kernels().residual_norm_forward(
+        {{NormKind::rms}, x, y, nullptr, sum, gain.f32(), nullptr, out, nullptr, rstd.f32()});
   }
   count_elements(state, x.size(), 12.0 + static_cast<double>(size_of(type)));
 }
@@ -203,8 +218,18 @@ void rms_norm_backward(State& state, const Shape& s, DType type) {
                out = random_tensor(s.rows(), s.hidden, type), gain = random_tensor(2, s.hidden),
                rstd = random_tensor(1, s.rows());
   for (auto _ : state) {
-    host_kernels().norm_backward({NormKind::rms}, d, x, nullptr, rstd.f32(), gain.f32(), nullptr,
-                                 residual, residual, gain.matrix().at<float>(1), nullptr, out);
+    host_kernels().norm_backward({{NormKind::rms},
+                                  d,
+                                  x,
+                                  nullptr,
+                                  rstd.f32(),
+                                  gain.f32(),
+                                  nullptr,
+                                  residual,
+                                  residual,
+                                  gain.matrix().at<float>(1),
+                                  nullptr,
+                                  out});
   }
   count_elements(state, x.size(), 16.0 + static_cast<double>(size_of(type)));
 }
@@ -256,7 +281,7 @@ void silu_gate_backward(State& state, const Shape& s, DType type) {
                dup = random_tensor(s.rows(), 4 * s.hidden, type),
                out = random_tensor(s.rows(), 4 * s.hidden, type);
   for (auto _ : state)
-    host_kernels().gate_backward(Activation::silu, gate, up, dout, dgate, dup, out);
+    host_kernels().gate_backward({Activation::silu, gate, up, dout, dgate, dup, out});
   count_elements(state, gate.size(), 6.0 * static_cast<double>(size_of(type)));
 }
 
@@ -272,7 +297,7 @@ void embedding_forward(State& state, const Shape& s, DType) {
                places = random_tensor(s.length, s.hidden), x = random_tensor(s.rows(), s.hidden);
   const auto tokens = random_tokens(s.rows(), s.vocabulary);
   for (auto _ : state)
-    host_kernels().embedding_forward(tokens.data(), s.length, words, 0, places, true, x);
+    host_kernels().embedding_forward({tokens.data(), s.length, 0}, words, places, true, x);
   count_elements(state, x.size(), 12.0);
 }
 
@@ -281,7 +306,7 @@ void embedding_backward(State& state, const Shape& s, DType) {
                places = random_tensor(s.length, s.hidden), x = random_tensor(s.rows(), s.hidden);
   const auto tokens = random_tokens(s.rows(), s.vocabulary);
   for (auto _ : state)
-    host_kernels().embedding_backward(tokens.data(), s.length, x, 0, words, places);
+    host_kernels().embedding_backward({tokens.data(), s.length, 0}, x, words, places);
   count_elements(state, x.size(), 20.0);
 }
 

@@ -113,19 +113,19 @@ void CudaKernels::gate_forward(Activation activation, const Matrix& gate, const 
   });
 }
 
-void CudaKernels::gate_backward(Activation activation, const Matrix& gate, const Matrix& up,
-                                const Matrix& dout, const Matrix& dgate, const Matrix& dup,
-                                const Matrix& out) {
+void CudaKernels::gate_backward(const GateBackward& call) {
   const Extent extent =
-      Extent::of(gate.rows, gate.columns, {&gate, &up, &dout, &dgate, &dup, &out});
-  with_type(gate.type, [&](auto element) {
+      Extent::of(call.gate.rows, call.gate.columns,
+                 {&call.gate, &call.up, &call.dout, &call.dgate, &call.dup, &call.out});
+  with_type(call.gate.type, [&](auto element) {
     using T = decltype(element);
-    bodies::with_activation(activation, [&](auto f) {
+    bodies::with_activation(call.activation, [&](auto f) {
       launch_packs<pack_of<T>()>(
-          device_.stream(), extent, are_aligned({&gate, &up, &dout, &dgate, &dup, &out}),
-          GateBackwardPacks<decltype(f), T>{read_rows<T>(gate), read_rows<T>(up),
-                                            read_rows<T>(dout), write_rows<T>(dgate),
-                                            write_rows<T>(dup), write_rows<T>(out)});
+          device_.stream(), extent,
+          are_aligned({&call.gate, &call.up, &call.dout, &call.dgate, &call.dup, &call.out}),
+          GateBackwardPacks<decltype(f), T>{read_rows<T>(call.gate), read_rows<T>(call.up),
+                                            read_rows<T>(call.dout), write_rows<T>(call.dgate),
+                                            write_rows<T>(call.dup), write_rows<T>(call.out)});
     });
   });
 }

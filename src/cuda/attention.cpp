@@ -16,37 +16,31 @@ class CudaAttention final : public Attention {
       : device_(device),
         cudnn_(fused == FusedAttention::own ? nullptr : make_cudnn_attention(device)) {}
 
-  void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-               const Matrix& out, float* log_sum, Arena& workspace) override {
-    check_attention(form, q, k, v, out);
-    if (cudnn_ != nullptr && cudnn_->takes(form, q, k, v, out)) {
-      return cudnn_->forward(form, q, k, v, out, log_sum, workspace);
-    }
-    cuda::flash_forward(device_.stream(), shape_of(form), q, k, v, out, log_sum);
+  void forward(const AttentionForward& call, Arena& workspace) override {
+    check_attention(call.form, call.q, call.k, call.v, call.out);
+    if (cudnn_ != nullptr && cudnn_->takes(call.form, call.q, call.k, call.v, call.out))
+      return cudnn_->forward(call, workspace);
+    cuda::flash_forward(device_.stream(), shape_of(call.form), call);
   }
 
-  void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq,
-                const Matrix& dk, const Matrix& dv, Arena& workspace) override {
-    check_attention(form, q, k, v, out);
-    check_attention(form, dq, dk, dv, dout);
-    const bool are_alike = dq.stride == q.stride && dk.stride == k.stride &&
-                           dv.stride == v.stride && dout.stride == out.stride;
-    if (cudnn_ != nullptr && are_alike && cudnn_->takes(form, dq, dk, dv, dout) &&
-        cudnn_->takes(form, q, k, v, out)) {
-      return cudnn_->backward(form, q, k, v, out, log_sum, dout, dq, dk, dv, workspace);
+  void backward(const AttentionBackward& call, Arena& workspace) override {
+    check_attention(call.form, call.q, call.k, call.v, call.out);
+    check_attention(call.form, call.dq, call.dk, call.dv, call.dout);
+    const bool are_alike = call.dq.stride == call.q.stride && call.dk.stride == call.k.stride &&
+                           call.dv.stride == call.v.stride && call.dout.stride == call.out.stride;
+    if (cudnn_ != nullptr && are_alike &&
+        cudnn_->takes(call.form, call.dq, call.dk, call.dv, call.dout) &&
+        cudnn_->takes(call.form, call.q, call.k, call.v, call.out)) {
+      return cudnn_->backward(call, workspace);
     }
+    const AttentionForm& form = call.form;
     const cuda::FlashShape shape = shape_of(form);
     const Tensor delta(workspace, form.samples * form.heads, form.sequence_length);
-    if (form.bias_gradient == nullptr) {
-      cuda::flash_backward(device_.stream(), shape, q, k, v, out, log_sum, dout, dq, dk, dv,
-                           delta.f32(), nullptr);
-      return;
-    }
+    if (form.bias_gradient == nullptr)
+      return cuda::flash_backward(device_.stream(), shape, call, {delta.f32(), nullptr});
     const Tensor diagonals(workspace, 1, cuda::diagonal_sums(shape));
     device_.fill(diagonals.f32(), 0, diagonals.size() * sizeof(float));
-    cuda::flash_backward(device_.stream(), shape, q, k, v, out, log_sum, dout, dq, dk, dv,
-                         delta.f32(), diagonals.f32());
+    cuda::flash_backward(device_.stream(), shape, call, {delta.f32(), diagonals.f32()});
     cuda::add_bias_gradient(device_.stream(), shape, diagonals.f32(), form.bias_gradient);
   }
 

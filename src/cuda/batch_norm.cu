@@ -181,29 +181,28 @@ void CudaFeatureMaps::count(float* counter) {
   launch_numbers(device_.stream(), 1, 1, CountUp{counter});
 }
 
-void CudaFeatureMaps::batch_norm_forward(const Matrix& x, const float* mean, const float* variance,
-                                         float epsilon, const float* gain, const float* offset,
-                                         const Matrix& y) {
-  launch_numbers(device_.stream(), x.rows, x.columns,
-                 BatchNormForward{read_rows<float>(x), mean, variance, gain, offset, epsilon,
-                                  write_rows<float>(y)});
+void CudaFeatureMaps::batch_norm_forward(const BatchNormInput& input, const float* gain,
+                                         const float* offset, const Matrix& y) {
+  launch_numbers(device_.stream(), input.x.rows, input.x.columns,
+                 BatchNormForward{read_rows<float>(input.x), input.mean, input.variance, gain,
+                                  offset, input.epsilon, write_rows<float>(y)});
 }
 
-void CudaFeatureMaps::batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean,
-                                      const float* variance, float epsilon, float* sums) {
+void CudaFeatureMaps::batch_norm_sums(const BatchNormInput& input, const Matrix& dy, float* sums) {
   const auto gradients = read_rows<float>(dy);
-  sum_channels(device_.stream(), scratch_, x, Number{gradients}, Constant{1.0}, sums);
-  sum_channels(device_.stream(), scratch_, x,
-               GradientTimesDistance{read_rows<float>(x), gradients, mean},
-               InverseDeviation{variance, epsilon}, sums + x.columns);
+  sum_channels(device_.stream(), scratch_, input.x, Number{gradients}, Constant{1.0}, sums);
+  sum_channels(device_.stream(), scratch_, input.x,
+               GradientTimesDistance{read_rows<float>(input.x), gradients, input.mean},
+               InverseDeviation{input.variance, input.epsilon}, sums + input.x.columns);
 }
 
-void CudaFeatureMaps::batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean,
-                                          const float* variance, float epsilon, const float* gain,
-                                          const float* sums, double rows, const Matrix& dx) {
-  launch_numbers(device_.stream(), x.rows, x.columns,
-                 BatchNormBackward{read_rows<float>(x), read_rows<float>(dy), mean, variance, gain,
-                                   sums, epsilon, rows, x.columns, write_rows<float>(dx)});
+void CudaFeatureMaps::batch_norm_backward(const BatchNormInput& input, const Matrix& dy,
+                                          const float* gain, const float* sums, double rows,
+                                          const Matrix& dx) {
+  launch_numbers(
+      device_.stream(), input.x.rows, input.x.columns,
+      BatchNormBackward{read_rows<float>(input.x), read_rows<float>(dy), input.mean, input.variance,
+                        gain, sums, input.epsilon, rows, input.x.columns, write_rows<float>(dx)});
 }
 
 }  // namespace pptrain

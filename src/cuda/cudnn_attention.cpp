@@ -48,11 +48,8 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
 
   bool takes(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
              const Matrix& out) override;
-  void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-               const Matrix& out, float* log_sum, Arena& workspace) override;
-  void backward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                const Matrix& out, const float* log_sum, const Matrix& dout, const Matrix& dq,
-                const Matrix& dk, const Matrix& dv, Arena& workspace) override;
+  void forward(const AttentionForward& call, Arena& workspace) override;
+  void backward(const AttentionBackward& call, Arena& workspace) override;
   std::string name() const override {
     const std::size_t version = cudnnGetVersion();
     return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -74,10 +71,17 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
 
   static CudnnAttentionShape shape_of(const AttentionForm& form, const Matrix& q, const Matrix& k,
                                       const Matrix& v, const Matrix& out);
-  /// The plan on memory of the device and scalars, behind what the device was told. `kind` is the
-  /// graph's.
-  void run(const void* kind, const CudnnAttentionShape& shape, float scale, const CudnnPlan& plan,
-           std::vector<const void*> pointers, std::vector<Scalar> scalars, void* scratch);
+  /// What a plan is run on.
+  struct Run {
+    const void* kind;  ///< the graph's
+    CudnnAttentionShape shape;
+    float scale;
+    std::vector<const void*> pointers;  ///< to memory of the device, by tensor
+    std::vector<Scalar> scalars;
+    void* scratch;
+  };
+  /// Runs the plan behind what the device was told.
+  void run(const CudnnPlan& plan, Run call);
   template <class Graph>
   Compiled<Graph>& compiled(Plans<Graph>& plans, const CudnnAttentionShape& shape);
 
@@ -156,76 +160,70 @@ bool CudnnAttentionOfDevice::takes(const AttentionForm& form, const Matrix& q, c
          compiled(backward_plans_, shape).plan.has_value();
 }
 
-void CudnnAttentionOfDevice::run(const void* kind, const CudnnAttentionShape& shape, float scale,
-                                 const CudnnPlan& plan, std::vector<const void*> pointers,
-                                 std::vector<Scalar> scalars, void* scratch) {
+void CudnnAttentionOfDevice::run(const CudnnPlan& plan, Run call) {
   std::array<const void*, most_pointers> of_call = {};
-  PPTRAIN_ASSERT(pointers.size() <= most_pointers, "{} tensors", pointers.size());
-  std::copy(pointers.begin(), pointers.end(), of_call.begin());
-  const auto run_now = [handle = handle_, &plan, pointers = std::move(pointers),
-                        scalars = std::move(scalars), scratch](cudaStream_t /*the handle's*/) {
+  PPTRAIN_ASSERT(call.pointers.size() <= most_pointers, "{} tensors", call.pointers.size());
+  std::copy(call.pointers.begin(), call.pointers.end(), of_call.begin());
+  const auto run_now = [handle = handle_, &plan, pointers = std::move(call.pointers),
+                        scalars = std::move(call.scalars),
+                        scratch = call.scratch](cudaStream_t /*the handle's*/) {
     std::vector<const void*> all = pointers;
     for (const Scalar& scalar : scalars) all[scalar.tensor] = &scalar.value;
     plan.run(handle, all, scratch);
   };
   // The scalars other than the scale follow from the shape.
-  device_.stream().call(kind, run_now, shape, scale, of_call, scratch);
+  device_.stream().call(call.kind, run_now, call.shape, call.scale, of_call, call.scratch);
 }
 
-void CudnnAttentionOfDevice::forward(const AttentionForm& form, const Matrix& q, const Matrix& k,
-                                     const Matrix& v, const Matrix& out, float* log_sum,
-                                     Arena& workspace) {
-  const CudnnAttentionShape shape = shape_of(form, q, k, v, out);
+void CudnnAttentionOfDevice::forward(const AttentionForward& call, Arena& workspace) {
+  const CudnnAttentionShape shape = shape_of(call.form, call.q, call.k, call.v, call.out);
   const auto& [graph, plan] = compiled(plans_, shape);
   std::vector<const void*> pointers(graph.graph.num_tensors());
-  pointers[graph.q] = q.data;
-  pointers[graph.k] = k.data;
-  pointers[graph.v] = v.data;
-  pointers[graph.out] = out.data;
-  pointers[graph.log_sum] = log_sum;
+  pointers[graph.q] = call.q.data;
+  pointers[graph.k] = call.k.data;
+  pointers[graph.v] = call.v.data;
+  pointers[graph.out] = call.out.data;
+  pointers[graph.log_sum] = call.log_sum;
   const Buffer scratch(workspace, plan->workspace_bytes());
-  std::vector<Scalar> scalars{{graph.scale, form.scale}};
+  std::vector<Scalar> scalars{{graph.scale, call.form.scale}};
   if (graph.lowest) scalars.push_back({*graph.lowest, lowest});
-  if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
-  run(&forward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars),
-      scratch.data());
+  if (graph.window) scalars.push_back({*graph.window, static_cast<float>(call.form.window)});
+  run(*plan, {&forward_call, shape, call.form.scale, std::move(pointers), std::move(scalars),
+              scratch.data()});
 }
 
-void CudnnAttentionOfDevice::backward(const AttentionForm& form, const Matrix& q, const Matrix& k,
-                                      const Matrix& v, const Matrix& out, const float* log_sum,
-                                      const Matrix& dout, const Matrix& dq, const Matrix& dk,
-                                      const Matrix& dv, Arena& workspace) {
-  const CudnnAttentionShape shape = shape_of(form, q, k, v, out);
+void CudnnAttentionOfDevice::backward(const AttentionBackward& call, Arena& workspace) {
+  const CudnnAttentionShape shape = shape_of(call.form, call.q, call.k, call.v, call.out);
   const auto& [graph, plan] = compiled(backward_plans_, shape);
-  const Tensor delta(workspace, form.samples * form.heads, form.sequence_length),
-      sums(workspace, out.rows, out.columns);
+  const Tensor delta(workspace, call.form.samples * call.form.heads, call.form.sequence_length),
+      sums(workspace, call.out.rows, call.out.columns);
   device_.fill(sums.matrix().data, 0, sums.bytes());
   std::vector<const void*> pointers(graph.graph.num_tensors());
   const auto give = [&](CudnnTensor tensor, const void* memory) { pointers[tensor] = memory; };
-  give(graph.q, q.data);
-  give(graph.k, k.data);
-  give(graph.v, v.data);
-  give(graph.out, out.data);
-  give(graph.dout, dout.data);
-  give(graph.log_sum, log_sum);
-  give(graph.dq, dq.data);
-  give(graph.dk, dk.data);
-  give(graph.dv, dv.data);
+  give(graph.q, call.q.data);
+  give(graph.k, call.k.data);
+  give(graph.v, call.v.data);
+  give(graph.out, call.out.data);
+  give(graph.dout, call.dout.data);
+  give(graph.log_sum, call.log_sum);
+  give(graph.dq, call.dq.data);
+  give(graph.dk, call.dk.data);
+  give(graph.dv, call.dv.data);
   give(graph.delta, delta.f32());
   give(graph.dq_sums, sums.f32());
   Tensor dk_parts, dv_parts;
   if (graph.dk_parts) {
-    dk_parts = Tensor(workspace, k.rows, out.columns, out.type);
-    dv_parts = Tensor(workspace, k.rows, out.columns, out.type);
+    dk_parts = Tensor(workspace, call.k.rows, call.out.columns, call.out.type);
+    dv_parts = Tensor(workspace, call.k.rows, call.out.columns, call.out.type);
     give(*graph.dk_parts, dk_parts.matrix().data);
     give(*graph.dv_parts, dv_parts.matrix().data);
   }
   const Buffer scratch(workspace, plan->workspace_bytes());
-  std::vector<Scalar> scalars{{graph.scale, form.scale}, {graph.one, 1.0F}};
+  std::vector<Scalar> scalars{{graph.scale, call.form.scale}, {graph.one, 1.0F}};
   if (graph.lowest) scalars.push_back({*graph.lowest, lowest});
-  if (graph.window) scalars.push_back({*graph.window, static_cast<float>(form.window)});
-  run(&backward_call, shape, form.scale, *plan, std::move(pointers), std::move(scalars),
-      scratch.data());
+  if (graph.window) scalars.push_back({*graph.window, static_cast<float>(call.form.window)});
+  run(*plan, {&backward_call, shape, call.form.scale, std::move(pointers), std::move(scalars),
+              scratch.data()});
 }
 
 }  // namespace

@@ -85,21 +85,19 @@ __global__ void add_position_rows(std::size_t rows, std::size_t sequence_length,
 
 }  // namespace
 
-void CudaKernels::embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
-                                    const Matrix& token_embedding, std::int64_t first_token,
+void CudaKernels::embedding_forward(const EmbeddingTokens& of, const Matrix& token_embedding,
                                     const Matrix& position_embedding, bool add_position,
                                     const Matrix& x) {
   const Matrix no_position;
   launch_rows(
       device_.stream(), x.rows, x.columns,
-      bodies::EmbeddingForward{tokens, sequence_length, read_rows<float>(token_embedding),
-                               first_token, static_cast<std::int64_t>(token_embedding.rows),
+      bodies::EmbeddingForward{of.tokens, of.sequence_length, read_rows<float>(token_embedding),
+                               of.first_token, static_cast<std::int64_t>(token_embedding.rows),
                                read_rows<float>(add_position ? position_embedding : no_position),
                                write_rows<float>(x), x.columns});
 }
 
-void CudaKernels::embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length,
-                                     const Matrix& dx, std::int64_t first_token,
+void CudaKernels::embedding_backward(const EmbeddingTokens& of, const Matrix& dx,
                                      const Matrix& dtoken_embedding,
                                      const Matrix& dposition_embedding) {
   if (dx.rows == 0 || dx.columns == 0) return;
@@ -109,14 +107,14 @@ void CudaKernels::embedding_backward(const std::uint32_t* tokens, std::size_t se
   const auto d = read_rows<float>(dx);
   auto* order = scratch_.take<unsigned>(dx.rows);
   launch(device_.stream(), (rows + rows_of_order - 1) / rows_of_order,
-         dim3(rows_of_order, members_of_order), 0, order_rows, tokens, rows, order);
-  launch(device_.stream(), rows, threads, 0, add_token_rows, tokens, rows, order, d, first_token,
-         static_cast<std::int64_t>(dtoken_embedding.rows), write_rows<float>(dtoken_embedding),
-         dx.columns);
+         dim3(rows_of_order, members_of_order), 0, order_rows, of.tokens, rows, order);
+  launch(device_.stream(), rows, threads, 0, add_token_rows, of.tokens, rows, order, d,
+         of.first_token, static_cast<std::int64_t>(dtoken_embedding.rows),
+         write_rows<float>(dtoken_embedding), dx.columns);
   if (dposition_embedding.data == nullptr) return;
-  const std::size_t positions = std::min(sequence_length, dx.rows);
+  const std::size_t positions = std::min(of.sequence_length, dx.rows);
   launch(device_.stream(), static_cast<unsigned>(positions), threads, 0, add_position_rows, dx.rows,
-         sequence_length, d, write_rows<float>(dposition_embedding), dx.columns);
+         of.sequence_length, d, write_rows<float>(dposition_embedding), dx.columns);
 }
 
 }  // namespace pptrain

@@ -55,12 +55,10 @@ class CudaFeatureMaps final : public FeatureMaps {
   void update_running(float* running, const float* value, float share, float factor,
                       std::size_t channels) override;
   void count(float* counter) override;
-  void batch_norm_forward(const Matrix& x, const float* mean, const float* variance, float epsilon,
-                          const float* gain, const float* offset, const Matrix& y) override;
-  void batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean, const float* variance,
-                       float epsilon, float* sums) override;
-  void batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean,
-                           const float* variance, float epsilon, const float* gain,
+  void batch_norm_forward(const BatchNormInput& input, const float* gain, const float* offset,
+                          const Matrix& y) override;
+  void batch_norm_sums(const BatchNormInput& input, const Matrix& dy, float* sums) override;
+  void batch_norm_backward(const BatchNormInput& input, const Matrix& dy, const float* gain,
                            const float* sums, double rows, const Matrix& dx) override;
 
  private:

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/compute_stream.hpp"
+#include "kernels/attention.hpp"
 #include "tensor/tensor.hpp"
 
 /// Attention by kernels of our own, for every form, type and GPU (Dao, FlashAttention-2,
@@ -31,16 +32,18 @@ struct FlashShape {
 /// KiB.
 constexpr std::size_t most_head_size = 256;
 
-/// q, out (R, heads * head_size); k, v (K, key_heads * head_size); log_sum (samples, heads,
-/// length).
-void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k,
-                   const Matrix& v, const Matrix& out, float* log_sum);
-/// dq, dk and dv, of the sizes of q, k and v; delta, of log_sum's size, is scratch. `diagonals`:
-/// scratch of `diagonal_sums` floats, all 0, where the gradient of a bias is wanted, else null.
-void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q,
-                    const Matrix& k, const Matrix& v, const Matrix& out, const float* log_sum,
-                    const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
-                    float* delta, float* diagonals);
+/// Scratch of the backward pass, in the memory of the device.
+struct FlashScratch {
+  float* delta;      ///< of log_sum's size
+  float* diagonals;  ///< `diagonal_sums` floats, all 0, where the gradient of a bias is wanted,
+                     ///< else null
+};
+
+/// log_sum is (samples, heads, length). `shape` is that of the call's form on this GPU.
+void flash_forward(ComputeStream& stream, const FlashShape& shape, const AttentionForward& call);
+/// Writes dq, dk and dv.
+void flash_backward(ComputeStream& stream, const FlashShape& shape, const AttentionBackward& call,
+                    const FlashScratch& scratch);
 
 /// Floats in which tiles of queries leave the gradient of their bias.
 std::size_t diagonal_sums(const FlashShape& shape);

@@ -206,24 +206,22 @@ __global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
 
 }  // namespace
 
-void flash_backward(ComputeStream& stream, const FlashShape& shape, const Matrix& q,
-                    const Matrix& k, const Matrix& v, const Matrix& out, const float* log_sum,
-                    const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
-                    float* delta, float* diagonals) {
-  for_type_and_tile(q.type, shape, [&](auto element, auto tile) {
+void flash_backward(ComputeStream& stream, const FlashShape& shape, const AttentionBackward& call,
+                    const FlashScratch& scratch) {
+  for_type_and_tile(call.q.type, shape, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);
-    const FlashGradients<T> matrices{kernels::read_rows<T>(q),
-                                     kernels::read_rows<T>(k),
-                                     kernels::read_rows<T>(v),
-                                     kernels::read_rows<T>(out),
-                                     kernels::read_rows<T>(dout),
-                                     kernels::write_rows<T>(dq),
-                                     kernels::write_rows<T>(dk),
-                                     kernels::write_rows<T>(dv),
-                                     log_sum,
-                                     delta,
-                                     diagonals};
+    const FlashGradients<T> matrices{kernels::read_rows<T>(call.q),
+                                     kernels::read_rows<T>(call.k),
+                                     kernels::read_rows<T>(call.v),
+                                     kernels::read_rows<T>(call.out),
+                                     kernels::read_rows<T>(call.dout),
+                                     kernels::write_rows<T>(call.dq),
+                                     kernels::write_rows<T>(call.dk),
+                                     kernels::write_rows<T>(call.dv),
+                                     call.log_sum,
+                                     scratch.delta,
+                                     scratch.diagonals};
     launch_flash<Tile>(stream, shape, shape.length, shape.heads, 4, 1, query_gradients<T, Tile>,
                        shape, matrices);
     launch_flash<Tile>(stream, shape, shape.keys, shape.key_heads, 4, 2, key_gradients<T, Tile>,

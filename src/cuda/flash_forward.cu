@@ -63,14 +63,14 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
 
 }  // namespace
 
-void flash_forward(ComputeStream& stream, const FlashShape& shape, const Matrix& q, const Matrix& k,
-                   const Matrix& v, const Matrix& out, float* log_sum) {
-  for_type_and_tile(q.type, shape, [&](auto element, auto tile) {
+void flash_forward(ComputeStream& stream, const FlashShape& shape, const AttentionForward& call) {
+  for_type_and_tile(call.q.type, shape, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);
     launch_flash<Tile>(stream, shape, shape.length, shape.heads, 2, 1, forward<T, Tile>, shape,
-                       kernels::read_rows<T>(q), kernels::read_rows<T>(k), kernels::read_rows<T>(v),
-                       kernels::write_rows<T>(out), log_sum);
+                       kernels::read_rows<T>(call.q), kernels::read_rows<T>(call.k),
+                       kernels::read_rows<T>(call.v), kernels::write_rows<T>(call.out),
+                       call.log_sum);
   });
 }
 

@@ -12,14 +12,8 @@ class CudaKernels final : public Kernels {
  public:
   explicit CudaKernels(CudaDevice& device) : device_(device), scratch_(device) {}
 
-  void residual_norm_forward(const NormForm& form, const Matrix& x, const Matrix& y,
-                             const float* bias, const Matrix& sum, const float* gain,
-                             const float* offset, const Matrix& normalised, float* mean,
-                             float* rstd) override;
-  void norm_backward(const NormForm& form, const Matrix& dnormalised, const Matrix& x,
-                     const float* mean, const float* rstd, const float* gain, const float* offset,
-                     const Matrix& residual_gradient, const Matrix& dx, float* dgain,
-                     float* doffset, const Matrix& normalised) override;
+  void residual_norm_forward(const ResidualNormForward& norm) override;
+  void norm_backward(const NormBackward& norm) override;
   void residual_add(const Matrix& x, const Matrix& y, const float* bias,
                     const Matrix& out) override;
   void activation_forward(Activation activation, const Matrix& u, const Matrix& out) override;
@@ -27,18 +21,14 @@ class CudaKernels final : public Kernels {
                            const Matrix& du, const Matrix& out) override;
   void gate_forward(Activation activation, const Matrix& gate, const Matrix& up,
                     const Matrix& out) override;
-  void gate_backward(Activation activation, const Matrix& gate, const Matrix& up,
-                     const Matrix& dout, const Matrix& dgate, const Matrix& dup,
-                     const Matrix& out) override;
+  void gate_backward(const GateBackward& call) override;
   void rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table,
               bool back) override;
   void add_column_sums(const Matrix& d, float* gradient) override;
-  void embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
-                         const Matrix& token_embedding, std::int64_t first_token,
+  void embedding_forward(const EmbeddingTokens& of, const Matrix& token_embedding,
                          const Matrix& position_embedding, bool add_position,
                          const Matrix& x) override;
-  void embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length,
-                          const Matrix& dx, std::int64_t first_token,
+  void embedding_backward(const EmbeddingTokens& of, const Matrix& dx,
                           const Matrix& dtoken_embedding,
                           const Matrix& dposition_embedding) override;
   void soft_cap(const Matrix& x, float cap) override;

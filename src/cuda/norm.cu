@@ -40,75 +40,75 @@ bool is_packed(std::initializer_list<const Matrix*> matrices,
 
 }  // namespace
 
-void CudaKernels::residual_norm_forward(const NormForm& form, const Matrix& x, const Matrix& y,
-                                        const float* bias, const Matrix& sum, const float* gain,
-                                        const float* offset, const Matrix& normalised, float* mean,
-                                        float* rstd) {
-  check_norm(form, x, normalised, mean, offset);
-  with_norm_types(x, normalised, [&](auto in, auto element) {
+void CudaKernels::residual_norm_forward(const ResidualNormForward& norm) {
+  check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
+  with_norm_types(norm.x, norm.normalised, [&](auto in, auto element) {
     using X = decltype(in);
     using T = decltype(element);
-    const bodies::ResidualNorm<X, T> body{read_rows<X>(x),
-                                          read_rows<float>(y),
-                                          bias,
-                                          write_rows<X>(sum),
-                                          norm_weights(form, gain, offset),
-                                          form.epsilon,
-                                          write_rows<T>(normalised),
-                                          mean,
-                                          rstd,
-                                          x.columns};
-    if (x.rows > 0 && is_packed({&x, &y, &sum, &normalised}, {bias, gain, offset})) {
-      launch(device_.stream(), num_blocks((x.rows + rows_per_block - 1) / rows_per_block),
-             norm_threads(x.columns), 0, residual_norm_rows<X, T>, body, x.rows);
+    const bodies::ResidualNorm<X, T> body{read_rows<X>(norm.x),
+                                          read_rows<float>(norm.y),
+                                          norm.bias,
+                                          write_rows<X>(norm.sum),
+                                          norm_weights(norm.form, norm.gain, norm.offset),
+                                          norm.form.epsilon,
+                                          write_rows<T>(norm.normalised),
+                                          norm.mean,
+                                          norm.rstd,
+                                          norm.x.columns};
+    if (norm.x.rows > 0 && is_packed({&norm.x, &norm.y, &norm.sum, &norm.normalised},
+                                     {norm.bias, norm.gain, norm.offset})) {
+      launch(device_.stream(), num_blocks((norm.x.rows + rows_per_block - 1) / rows_per_block),
+             norm_threads(norm.x.columns), 0, residual_norm_rows<X, T>, body, norm.x.rows);
     } else {
-      launch_rows(device_.stream(), x.rows, x.columns, body);
+      launch_rows(device_.stream(), norm.x.rows, norm.x.columns, body);
     }
   });
 }
 
-void CudaKernels::norm_backward(const NormForm& form, const Matrix& dnormalised, const Matrix& x,
-                                const float* mean, const float* rstd, const float* gain,
-                                const float* offset, const Matrix& residual_gradient,
-                                const Matrix& dx, float* dgain, float* doffset,
-                                const Matrix& normalised) {
-  check_norm(form, x, normalised, mean, offset);
-  if (x.rows == 0) return;
+void CudaKernels::norm_backward(const NormBackward& norm) {
+  check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
+  if (norm.x.rows == 0) return;
   const bool packed =
-      is_packed({&dnormalised, &x, &residual_gradient, &dx, &normalised}, {gain, offset});
-  const RowChunks chunks = packed ? norm_chunks(x.rows, x.columns) : RowChunks(x.rows);
-  const std::size_t columns = x.columns;
+      is_packed({&norm.dnormalised, &norm.x, &norm.residual_gradient, &norm.dx, &norm.normalised},
+                {norm.gain, norm.offset});
+  const RowChunks chunks =
+      packed ? norm_chunks(norm.x.rows, norm.x.columns) : RowChunks(norm.x.rows);
+  const std::size_t columns = norm.x.columns;
   auto* gains = scratch_.take<float>(2 * chunks.count() * columns);
-  float* offsets = doffset == nullptr ? nullptr : gains + chunks.count() * columns;
-  with_norm_types(dnormalised, x, normalised, [&](auto gradient_element, auto in, auto element) {
-    using D = decltype(gradient_element);
-    using X = decltype(in);
-    using T = decltype(element);
-    const auto d = read_rows<D>(dnormalised);
-    const auto from = read_rows<X>(x);
-    const bodies::NormBackward<D, X, T> body{d,
-                                             from,
-                                             mean,
-                                             rstd,
-                                             norm_weights(form, gain, offset),
-                                             read_rows<float>(residual_gradient),
-                                             write_rows<X>(dx),
-                                             write_rows<T>(normalised),
-                                             columns};
-    if (packed) {
-      return launch(device_.stream(), static_cast<unsigned>(chunks.count()), norm_threads(columns),
-                    0, norm_backward_rows<D, X, T>, body, gains, offsets, chunks);
-    }
-    // The sums come before dx, which may take the gradient's place.
-    bodies::with_norm_form(mean, doffset, [&](auto centred, auto has_offset) {
-      using Gradients = ChunkGradients<D, X, decltype(centred)::value, decltype(has_offset)::value>;
-      launch_sum_chunks(device_.stream(), columns, chunks,
-                        Gradients{{d, from, mean, rstd, gains, offsets}});
-    });
-    launch_rows(device_.stream(), x.rows, columns, body);
-  });
-  launch_add_chunks(device_.stream(), columns, chunks, gains, dgain);
-  if (doffset != nullptr) launch_add_chunks(device_.stream(), columns, chunks, offsets, doffset);
+  float* offsets = norm.doffset == nullptr ? nullptr : gains + chunks.count() * columns;
+  with_norm_types(
+      norm.dnormalised, norm.x, norm.normalised, [&](auto gradient_element, auto in, auto element) {
+        using D = decltype(gradient_element);
+        using X = decltype(in);
+        using T = decltype(element);
+        const auto d = read_rows<D>(norm.dnormalised);
+        const auto from = read_rows<X>(norm.x);
+        const bodies::NormBackward<D, X, T> body{d,
+                                                 from,
+                                                 norm.mean,
+                                                 norm.rstd,
+                                                 norm_weights(norm.form, norm.gain, norm.offset),
+                                                 read_rows<float>(norm.residual_gradient),
+                                                 write_rows<X>(norm.dx),
+                                                 write_rows<T>(norm.normalised),
+                                                 columns};
+        if (packed) {
+          return launch(device_.stream(), static_cast<unsigned>(chunks.count()),
+                        norm_threads(columns), 0, norm_backward_rows<D, X, T>, body, gains, offsets,
+                        chunks);
+        }
+        // The sums come before dx, which may take the gradient's place.
+        bodies::with_norm_form(norm.mean, norm.doffset, [&](auto centred, auto has_offset) {
+          using Gradients =
+              ChunkGradients<D, X, decltype(centred)::value, decltype(has_offset)::value>;
+          launch_sum_chunks(device_.stream(), columns, chunks,
+                            Gradients{{d, from, norm.mean, norm.rstd, gains, offsets}});
+        });
+        launch_rows(device_.stream(), norm.x.rows, columns, body);
+      });
+  launch_add_chunks(device_.stream(), columns, chunks, gains, norm.dgain);
+  if (norm.doffset != nullptr)
+    launch_add_chunks(device_.stream(), columns, chunks, offsets, norm.doffset);
 }
 
 }  // namespace pptrain

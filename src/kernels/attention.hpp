@@ -54,25 +54,34 @@ struct AttentionForm {
   std::size_t key_head_of(std::size_t head) const { return (first + head) / group; }
 };
 
+/// Arguments of a forward pass. R = samples * sequence_length rows, K = samples * keys(); k and v
+/// may be columns of one matrix. Results overlap no argument.
+struct AttentionForward {
+  AttentionForm form;
+  Matrix q;        ///< (R, heads * head_size) T
+  Matrix k, v;     ///< (K, key_heads * head_size) T
+  Matrix out;      ///< of q's size: the result
+  float* log_sum;  ///< (R * heads) f32, for the backward pass, in an order of the back end's own
+};
+
+/// Arguments of a backward pass, with out and log_sum as the forward pass left them.
+struct AttentionBackward {
+  AttentionForm form;
+  Matrix q, k, v, out;
+  const float* log_sum;
+  Matrix dout;        ///< the gradient of `out`
+  Matrix dq, dk, dv;  ///< the results, of the sizes of q, k and v
+};
+
 /// Attention of one device, flash style: forward keeps per row and head only the log of the sum of
 /// exponentials, backward recomputes the probabilities a tile at a time.
-///
-/// R = samples * sequence_length rows, K = samples * keys(). q, out and their gradients (R, heads *
-/// head_size) T; k, v and theirs (K, key_heads * head_size) T; they may be columns of one matrix.
-/// log_sum (R * heads) f32, laid out as forward and backward of one back end agree on. Results
-/// overlap no argument.
 class Attention {
  public:
   virtual ~Attention() = default;
-  /// Writes `out`, and `log_sum` for the backward pass. Scratch comes from `workspace`.
-  virtual void forward(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
-                       const Matrix& out, float* log_sum, Arena& workspace) = 0;
-  /// dq, dk and dv from dout, with out and log_sum as the forward left them; those of a key head
-  /// are sums over its query heads here, in order.
-  virtual void backward(const AttentionForm& form, const Matrix& q, const Matrix& k,
-                        const Matrix& v, const Matrix& out, const float* log_sum,
-                        const Matrix& dout, const Matrix& dq, const Matrix& dk, const Matrix& dv,
-                        Arena& workspace) = 0;
+  /// Writes `out` and `log_sum`. Scratch comes from `workspace`.
+  virtual void forward(const AttentionForward& call, Arena& workspace) = 0;
+  /// Writes dq, dk and dv; those of a key head are sums over its query heads here, in order.
+  virtual void backward(const AttentionBackward& call, Arena& workspace) = 0;
   /// For logs: "host", "cuDNN 9.19".
   virtual std::string name() const = 0;
 };

@@ -39,6 +39,14 @@ class Convolutions {
                                float* dweight) = 0;
 };
 
+/// Maps of which a batch norm takes the distance from the mean over the deviation.
+struct BatchNormInput {
+  Matrix x;               ///< (R, C)
+  const float* mean;      ///< (C)
+  const float* variance;  ///< (C), biased
+  float epsilon;
+};
+
 /// What one device computes of feature maps beside convolutions. Maps are f32 and as above; C
 /// channels. Every sum is formed in a fixed order.
 class FeatureMaps {
@@ -91,17 +99,14 @@ class FeatureMaps {
   /// *counter += 1.
   virtual void count(float* counter) = 0;
 
-  /// y = (x - mean) / sqrt(variance + epsilon) * gain + offset; x, y (R, C), the others (C).
-  virtual void batch_norm_forward(const Matrix& x, const float* mean, const float* variance,
-                                  float epsilon, const float* gain, const float* offset,
-                                  const Matrix& y) = 0;
+  /// y = (x - mean) / sqrt(variance + epsilon) * gain + offset; y (R, C), gain and offset (C).
+  virtual void batch_norm_forward(const BatchNormInput& input, const float* gain,
+                                  const float* offset, const Matrix& y) = 0;
   /// sums[c] = the sum of dy over the rows, sums[C + c] that of dy * (x - mean) / sqrt(variance +
   /// epsilon).
-  virtual void batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean,
-                               const float* variance, float epsilon, float* sums) = 0;
+  virtual void batch_norm_sums(const BatchNormInput& input, const Matrix& dy, float* sums) = 0;
   /// dx from the sums over all `rows` of the micro-batch.
-  virtual void batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean,
-                                   const float* variance, float epsilon, const float* gain,
+  virtual void batch_norm_backward(const BatchNormInput& input, const Matrix& dy, const float* gain,
                                    const float* sums, double rows, const Matrix& dx) = 0;
 };
 

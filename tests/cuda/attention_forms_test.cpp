@@ -75,9 +75,10 @@ struct Run {
  private:
   template <class Side>
   void run(Attention& attention, const AttentionForm& form, const Side& side, Arena& arena) {
-    attention.forward(form, side(q), side(k), side(v), side(out), side(log_sum).f32(), arena);
-    attention.backward(form, side(q), side(k), side(v), side(out), side(log_sum).f32(), side(dout),
-                       side(dq), side(dk), side(dv), arena);
+    attention.forward({form, side(q), side(k), side(v), side(out), side(log_sum).f32()}, arena);
+    attention.backward({form, side(q), side(k), side(v), side(out), side(log_sum).f32(), side(dout),
+                        side(dq), side(dk), side(dv)},
+                       arena);
   }
 };
 

@@ -120,9 +120,10 @@ struct Run {
     const auto part = [&](const Twin& twin, std::size_t which) {
       return c.part(side(twin), which);
     };
-    attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), side(out), log_sums, arena);
-    attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), side(out), log_sums,
-                       side(dout), part(dqkv, 0), part(dqkv, 1), part(dqkv, 2), arena);
+    attention.forward({form, part(qkv, 0), part(qkv, 1), part(qkv, 2), side(out), log_sums}, arena);
+    attention.backward({form, part(qkv, 0), part(qkv, 1), part(qkv, 2), side(out), log_sums,
+                        side(dout), part(dqkv, 0), part(dqkv, 1), part(dqkv, 2)},
+                       arena);
   }
 
   /// The host's by row and head, the GPU's by head and row.

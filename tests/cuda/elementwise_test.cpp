@@ -149,10 +149,10 @@ TEST_CASE("the GPU computes gates as the host, also in place of their arguments"
         host_kernels().gate_forward(f, gate.host(), up.host(), out.host());
         gpu.kernels.gate_forward(f, gate.device(), up.device(), out.device());
         REQUIRE(error(out) <= 2 * element_bound(type));
-        host_kernels().gate_backward(f, gate.host(), up.host(), dout.host(), gate.host(), up.host(),
-                                     dout.host());
-        gpu.kernels.gate_backward(f, gate.device(), up.device(), dout.device(), gate.device(),
-                                  up.device(), dout.device());
+        host_kernels().gate_backward(
+            {f, gate.host(), up.host(), dout.host(), gate.host(), up.host(), dout.host()});
+        gpu.kernels.gate_backward({f, gate.device(), up.device(), dout.device(), gate.device(),
+                                   up.device(), dout.device()});
         for (const Twin* result : {&gate, &up, &dout}) {
           REQUIRE(error(*result) <= 2 * element_bound(type));
           REQUIRE(result->surroundings_are_untouched());

@@ -41,16 +41,16 @@ TEST_CASE("the GPU embeds tokens as the host, and sums their gradients in the sa
           x(gpu, rows, size.columns, DType::f32, {3, 1});
       embedding.randomise(seed);
       positions.randomise(seed + 1);
-      host_kernels().embedding_forward(tokens.data(), size.length, embedding.host(), shift,
+      host_kernels().embedding_forward({tokens.data(), size.length, shift}, embedding.host(),
                                        positions.host(), whole, x.host());
-      gpu.kernels.embedding_forward(device_tokens.data(), size.length, embedding.device(), shift,
+      gpu.kernels.embedding_forward({device_tokens.data(), size.length, shift}, embedding.device(),
                                     positions.device(), whole, x.device());
       REQUIRE(x.same_bytes());
       x.randomise(seed + 2);
       const Matrix none;
-      host_kernels().embedding_backward(tokens.data(), size.length, x.host(), shift,
+      host_kernels().embedding_backward({tokens.data(), size.length, shift}, x.host(),
                                         embedding.host(), whole ? positions.host() : none);
-      gpu.kernels.embedding_backward(device_tokens.data(), size.length, x.device(), shift,
+      gpu.kernels.embedding_backward({device_tokens.data(), size.length, shift}, x.device(),
                                      embedding.device(), whole ? positions.device() : none);
       REQUIRE(embedding.same_bytes());
       REQUIRE(positions.same_bytes());

@@ -140,22 +140,22 @@ TEST_CASE("batch normalisation on a GPU is that of the host") {
     m.maps.count(counter.device_f32());
     host_feature_maps().count(counter.host_f32());
     require_close(counter);
-    m.maps.batch_norm_forward(x.device(), mean.device_f32(), variance.device_f32(), 1e-5F,
+    m.maps.batch_norm_forward({x.device(), mean.device_f32(), variance.device_f32(), 1e-5F},
                               gain.device_f32(), offset.device_f32(), y.device());
-    host_feature_maps().batch_norm_forward(x.host(), mean.host_f32(), variance.host_f32(), 1e-5F,
+    host_feature_maps().batch_norm_forward({x.host(), mean.host_f32(), variance.host_f32(), 1e-5F},
                                            gain.host_f32(), offset.host_f32(), y.host());
     require_close(y);
-    m.maps.batch_norm_sums(x.device(), dy.device(), mean.device_f32(), variance.device_f32(), 1e-5F,
-                           sums.device_f32());
-    host_feature_maps().batch_norm_sums(x.host(), dy.host(), mean.host_f32(), variance.host_f32(),
-                                        1e-5F, sums.host_f32());
+    m.maps.batch_norm_sums({x.device(), mean.device_f32(), variance.device_f32(), 1e-5F},
+                           dy.device(), sums.device_f32());
+    host_feature_maps().batch_norm_sums({x.host(), mean.host_f32(), variance.host_f32(), 1e-5F},
+                                        dy.host(), sums.host_f32());
     require_close(sums);
-    m.maps.batch_norm_backward(x.device(), dy.device(), mean.device_f32(), variance.device_f32(),
-                               1e-5F, gain.device_f32(), sums.device_f32(),
+    m.maps.batch_norm_backward({x.device(), mean.device_f32(), variance.device_f32(), 1e-5F},
+                               dy.device(), gain.device_f32(), sums.device_f32(),
                                static_cast<double>(rows), dx.device());
-    host_feature_maps().batch_norm_backward(x.host(), dy.host(), mean.host_f32(),
-                                            variance.host_f32(), 1e-5F, gain.host_f32(),
-                                            sums.host_f32(), static_cast<double>(rows), dx.host());
+    host_feature_maps().batch_norm_backward({x.host(), mean.host_f32(), variance.host_f32(), 1e-5F},
+                                            dy.host(), gain.host_f32(), sums.host_f32(),
+                                            static_cast<double>(rows), dx.host());
     require_close(dx);
   }
 }

@@ -166,9 +166,10 @@ TEST_CASE("products and attention run in graphs as without them", "[cuda]") {
     w.randomise(seed + 1);
     bias.randomise(seed + 2);
     for (int i = 0; i < 4; ++i) {
-      attention->forward(multi_head(2, 32, 2, 16), x.device().columns_from(0, 32),
-                         x.device().columns_from(32, 32), x.device().columns_from(64, 32),
-                         out.device(), log_sum.device_f32(), gpu.arena);
+      attention->forward({multi_head(2, 32, 2, 16), x.device().columns_from(0, 32),
+                          x.device().columns_from(32, 32), x.device().columns_from(64, 32),
+                          out.device(), log_sum.device_f32()},
+                         gpu.arena);
       gpu.gemm->multiply(Transpose::no, out.device(), Transpose::no, w.device(), back.device(),
                          {.bias = bias.device_f32()});
       gpu.gemm->multiply(Transpose::yes, out.device(), Transpose::no, back.device(), dw.device(),

@@ -165,12 +165,28 @@ struct LayerNorm {
         offset(gpu, 1, columns, DType::f32, seed + 3);
     const Tiled mean(gpu, rows, 1, DType::f32), rstd(gpu, rows, 1, DType::f32);
     // In place of x + y + bias: the sum is where x is.
-    gpu.kernels.residual_norm_forward({}, x.matrix(), dx.matrix(), gain.f32(), x.matrix(),
-                                      gain.f32(), offset.f32(), normalised.matrix(), mean.f32(),
-                                      rstd.f32());
-    gpu.kernels.norm_backward({}, normalised.matrix(), x.matrix(), mean.f32(), rstd.f32(),
-                              gain.f32(), offset.f32(), dx.matrix(), dx.matrix(), gains.f32(),
-                              offsets.f32(), {});
+    gpu.kernels.residual_norm_forward({{},
+                                       x.matrix(),
+                                       dx.matrix(),
+                                       gain.f32(),
+                                       x.matrix(),
+                                       gain.f32(),
+                                       offset.f32(),
+                                       normalised.matrix(),
+                                       mean.f32(),
+                                       rstd.f32()});
+    gpu.kernels.norm_backward({{},
+                               normalised.matrix(),
+                               x.matrix(),
+                               mean.f32(),
+                               rstd.f32(),
+                               gain.f32(),
+                               offset.f32(),
+                               dx.matrix(),
+                               dx.matrix(),
+                               gains.f32(),
+                               offsets.f32(),
+                               {}});
     gpu.kernels.add_column_sums(dx.matrix(), biases.f32());
   }
 };
@@ -209,9 +225,10 @@ struct Embedding {
     std::vector<std::uint32_t> numbers(rows);
     for (std::size_t r = 0; r < rows; ++r) numbers[r] = static_cast<std::uint32_t>(7 * r % period);
     const DeviceValues tokens(gpu, numbers);
-    gpu.kernels.embedding_forward(tokens.data(), period, words.matrix(), 0, {}, false, x.matrix());
+    gpu.kernels.embedding_forward({tokens.data(), period, 0}, words.matrix(), {}, false,
+                                  x.matrix());
     gpu.kernels.fill_zero(gradient.f32(), gradient.size());
-    gpu.kernels.embedding_backward(tokens.data(), period, x.matrix(), 0, gradient.matrix(), {});
+    gpu.kernels.embedding_backward({tokens.data(), period, 0}, x.matrix(), gradient.matrix(), {});
   }
 };
 
@@ -256,10 +273,11 @@ struct Attended {
     const auto part = [](const Tiled& tiled, std::size_t which) {
       return tiled.matrix().columns_from(which * width, width);
     };
-    attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(),
+    attention.forward({form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32()},
                       gpu.arena);
-    attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(),
-                       dout.matrix(), part(dqkv, 0), part(dqkv, 1), part(dqkv, 2), gpu.arena);
+    attention.backward({form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.matrix(), log_sum.f32(),
+                        dout.matrix(), part(dqkv, 0), part(dqkv, 1), part(dqkv, 2)},
+                       gpu.arena);
   }
 
   static constexpr std::size_t heads = 4, width = heads * 64;

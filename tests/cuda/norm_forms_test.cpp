@@ -54,15 +54,33 @@ struct NormRun {
     const bool is_layer = c.form.kind == NormKind::layer, adds = matrix(x).type == DType::f32;
     const float* offsets = c.has_offset ? vector(offset) : nullptr;
     float* means = is_layer ? vector(mean) : nullptr;
-    kernels.residual_norm_forward(c.form, matrix(x), adds ? matrix(y) : Matrix(), nullptr,
-                                  matrix(adds ? sum : x), vector(gain), offsets, matrix(normalised),
-                                  means, vector(rstd));
-    kernels.norm_backward(c.form, matrix(d), matrix(adds ? sum : x), means, vector(rstd),
-                          vector(gain), offsets, {}, matrix(dx), vector(dgain),
-                          c.has_offset ? vector(doffset) : nullptr, matrix(again));
-    kernels.norm_backward(c.form, matrix(d), matrix(adds ? sum : x), means, vector(rstd),
-                          vector(gain), offsets, {}, adds ? matrix(dx) : matrix(d), vector(dgain),
-                          nullptr, {});
+    kernels.residual_norm_forward({c.form, matrix(x), adds ? matrix(y) : Matrix(), nullptr,
+                                   matrix(adds ? sum : x), vector(gain), offsets,
+                                   matrix(normalised), means, vector(rstd)});
+    kernels.norm_backward({c.form,
+                           matrix(d),
+                           matrix(adds ? sum : x),
+                           means,
+                           vector(rstd),
+                           vector(gain),
+                           offsets,
+                           {},
+                           matrix(dx),
+                           vector(dgain),
+                           c.has_offset ? vector(doffset) : nullptr,
+                           matrix(again)});
+    kernels.norm_backward({c.form,
+                           matrix(d),
+                           matrix(adds ? sum : x),
+                           means,
+                           vector(rstd),
+                           vector(gain),
+                           offsets,
+                           {},
+                           adds ? matrix(dx) : matrix(d),
+                           vector(dgain),
+                           nullptr,
+                           {}});
   }
 };
 

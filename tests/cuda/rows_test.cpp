@@ -58,14 +58,26 @@ TEST_CASE("the GPU normalises rows as the host", "[cuda]") {
         gain.randomise(seed + 3);
         offset.randomise(seed + 4);
         const Matrix none;
-        host_kernels().residual_norm_forward(
-            {}, x.host(), with_y ? y.host() : none, with_y ? bias.host_f32() : nullptr,
-            with_y ? sum.host() : none, gain.host_f32(), offset.host_f32(), normalised.host(),
-            mean.host_f32(), rstd.host_f32());
-        gpu.kernels.residual_norm_forward(
-            {}, x.device(), with_y ? y.device() : none, with_y ? bias.device_f32() : nullptr,
-            with_y ? sum.device() : none, gain.device_f32(), offset.device_f32(),
-            normalised.device(), mean.device_f32(), rstd.device_f32());
+        host_kernels().residual_norm_forward({{},
+                                              x.host(),
+                                              with_y ? y.host() : none,
+                                              with_y ? bias.host_f32() : nullptr,
+                                              with_y ? sum.host() : none,
+                                              gain.host_f32(),
+                                              offset.host_f32(),
+                                              normalised.host(),
+                                              mean.host_f32(),
+                                              rstd.host_f32()});
+        gpu.kernels.residual_norm_forward({{},
+                                           x.device(),
+                                           with_y ? y.device() : none,
+                                           with_y ? bias.device_f32() : nullptr,
+                                           with_y ? sum.device() : none,
+                                           gain.device_f32(),
+                                           offset.device_f32(),
+                                           normalised.device(),
+                                           mean.device_f32(),
+                                           rstd.device_f32()});
         REQUIRE(sum.same_bytes());
         REQUIRE(normalised.surroundings_are_untouched());
         // Means of values of about one; of one column, the variance is what rounding leaves.
@@ -98,14 +110,30 @@ TEST_CASE("the GPU goes back through a normalisation as the host", "[cuda]") {
         mean.randomise(seed + 1, 0.1);
         rstd.randomise(seed + 2, 0.2, 1.5);
         const Matrix none;
-        host_kernels().norm_backward({}, d.host(), x.host(), mean.host_f32(), rstd.host_f32(),
-                                     gain.host_f32(), offset.host_f32(),
-                                     with_residual ? residual.host() : none, dx.host(),
-                                     dgain.host_f32(), doffset.host_f32(), normalised.host());
-        gpu.kernels.norm_backward({}, d.device(), x.device(), mean.device_f32(), rstd.device_f32(),
-                                  gain.device_f32(), offset.device_f32(),
-                                  with_residual ? residual.device() : none, dx.device(),
-                                  dgain.device_f32(), doffset.device_f32(), normalised.device());
+        host_kernels().norm_backward({{},
+                                      d.host(),
+                                      x.host(),
+                                      mean.host_f32(),
+                                      rstd.host_f32(),
+                                      gain.host_f32(),
+                                      offset.host_f32(),
+                                      with_residual ? residual.host() : none,
+                                      dx.host(),
+                                      dgain.host_f32(),
+                                      doffset.host_f32(),
+                                      normalised.host()});
+        gpu.kernels.norm_backward({{},
+                                   d.device(),
+                                   x.device(),
+                                   mean.device_f32(),
+                                   rstd.device_f32(),
+                                   gain.device_f32(),
+                                   offset.device_f32(),
+                                   with_residual ? residual.device() : none,
+                                   dx.device(),
+                                   dgain.device_f32(),
+                                   doffset.device_f32(),
+                                   normalised.device()});
         const double bound = 4 * sum_bound(size.columns) / static_cast<double>(size.columns) + 4e-6;
         REQUIRE(largest_error(dx.device_values(), dx.host_values()) < bound);
         REQUIRE(largest_error(normalised.device_values(), normalised.host_values()) <
@@ -253,9 +281,16 @@ TEST_CASE("a NaN in a row comes out of it on the GPU, and of no other row", "[cu
       gain.randomise(2);
       logits.set(1, place, NAN);
       const DeviceValues<std::int32_t> targets(gpu, {0, 0, 0});
-      gpu.kernels.residual_norm_forward({}, logits.device(), Matrix(), nullptr, Matrix(),
-                                        gain.device_f32(), gain.device_f32(), normalised.device(),
-                                        mean.device_f32(), rstd.device_f32());
+      gpu.kernels.residual_norm_forward({{},
+                                         logits.device(),
+                                         Matrix(),
+                                         nullptr,
+                                         Matrix(),
+                                         gain.device_f32(),
+                                         gain.device_f32(),
+                                         normalised.device(),
+                                         mean.device_f32(),
+                                         rstd.device_f32()});
       gpu.kernels.cross_entropy_max(logits.device(), largest.device_f32());
       gpu.kernels.cross_entropy_sum(logits.device(), Targets{targets.data()}, largest.device_f32(),
                                     sum.device_f32(), target.device_f32());

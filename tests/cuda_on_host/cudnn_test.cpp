@@ -25,11 +25,13 @@ std::uint64_t graphs_of(Gpu& gpu, Attention& attention, DType type, const Attent
                       : twin.device().columns_from(width + (which - 1) * keys, keys);
   };
   const std::uint64_t before = cuda_on_host::num_graphs();
-  attention.forward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.device(),
-                    log_sum.device_f32(), gpu.arena);
-  attention.backward(form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.device(),
-                     log_sum.device_f32(), dout.device(), part(dqkv, 0), part(dqkv, 1),
-                     part(dqkv, 2), gpu.arena);
+  attention.forward(
+      {form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.device(), log_sum.device_f32()},
+      gpu.arena);
+  attention.backward(
+      {form, part(qkv, 0), part(qkv, 1), part(qkv, 2), out.device(), log_sum.device_f32(),
+       dout.device(), part(dqkv, 0), part(dqkv, 1), part(dqkv, 2)},
+      gpu.arena);
   gpu.device.synchronize();
   return cuda_on_host::num_graphs() - before;
 }

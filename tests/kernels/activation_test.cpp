@@ -198,7 +198,7 @@ void check_gate(const Reference& reference, DType type, std::size_t columns) {
   Gate g(columns, type);
   TestMatrix again(3, columns, type);
   host_kernels().gate_forward(f, g.gate, g.up, g.out);
-  host_kernels().gate_backward(f, g.gate, g.up, g.dout, g.dgate, g.dup, again);
+  host_kernels().gate_backward({f, g.gate, g.up, g.dout, g.dgate, g.dup, again});
   const auto all = [&](const auto& result) {
     return of_elements({&g.gate, &g.up, &g.dout}, result);
   };
@@ -212,7 +212,7 @@ void check_gate(const Reference& reference, DType type, std::size_t columns) {
   REQUIRE(again.values() == g.out.values());
   REQUIRE((g.out.padding_is_untouched() && g.dup.padding_is_untouched()));
   Gate same(columns, type);
-  host_kernels().gate_backward(f, same.gate, same.up, same.dout, same.gate, same.up, same.dout);
+  host_kernels().gate_backward({f, same.gate, same.up, same.dout, same.gate, same.up, same.dout});
   REQUIRE(same.gate.values() == g.dgate.values());
   REQUIRE(same.up.values() == g.dup.values());
   REQUIRE(same.dout.values() == g.out.values());
@@ -241,7 +241,8 @@ TEST_CASE("a NaN in any argument of a gate comes out of what depends on it", "[k
     g.gate.set(0, 7, NAN);
     g.up.set(1, 8, NAN);
     g.dout.set(2, 9, NAN);
-    host_kernels().gate_backward(reference.activation, g.gate, g.up, g.dout, g.dgate, g.dup, g.out);
+    host_kernels().gate_backward(
+        {reference.activation, g.gate, g.up, g.dout, g.dgate, g.dup, g.out});
     REQUIRE((std::isnan(g.dgate.get(0, 7)) && std::isnan(g.dup.get(0, 7)) &&
              std::isnan(g.out.get(0, 7))));
     REQUIRE((std::isnan(g.dgate.get(1, 8)) && std::isfinite(g.dup.get(1, 8)) &&

@@ -35,8 +35,8 @@ struct Run {
   }
   void run() {
     const AttentionForm form = c.form(c.seen.data(), bias.f32(), dbias.f32());
-    host_attention().forward(form, q, k, v, out, log_sum.f32(), arena);
-    host_attention().backward(form, q, k, v, out, log_sum.f32(), dout, dq, dk, dv, arena);
+    host_attention().forward({form, q, k, v, out, log_sum.f32()}, arena);
+    host_attention().backward({form, q, k, v, out, log_sum.f32(), dout, dq, dk, dv}, arena);
   }
 };
 

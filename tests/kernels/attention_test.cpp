@@ -74,13 +74,14 @@ struct Run {
     return form;
   }
   void forward() {
-    host_attention().forward(form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out,
-                             log_sum.f32(), arena);
+    host_attention().forward(
+        {form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out, log_sum.f32()}, arena);
   }
   void backward() {
-    host_attention().backward(form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out,
-                              log_sum.f32(), dout, c.part(dqkv, 0), c.part(dqkv, 1),
-                              c.part(dqkv, 2), arena);
+    host_attention().backward(
+        {form(), c.part(qkv, 0), c.part(qkv, 1), c.part(qkv, 2), out, log_sum.f32(), dout,
+         c.part(dqkv, 0), c.part(dqkv, 1), c.part(dqkv, 2)},
+        arena);
   }
 };
 

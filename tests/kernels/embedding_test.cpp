@@ -29,8 +29,8 @@ TEST_CASE("embedding over shards of the vocabulary sums to the whole", "[kernels
     for (std::size_t i = 0; i < 3; ++i) {
       TestMatrix x(rows, columns, DType::f32, 3);
       host_kernels().embedding_forward(
-          tokens.data(), length, words.matrix().rows_from(bounds[i], bounds[i + 1] - bounds[i]),
-          static_cast<std::int64_t>(bounds[i]), places, i == 1, x);
+          {tokens.data(), length, static_cast<std::int64_t>(bounds[i])},
+          words.matrix().rows_from(bounds[i], bounds[i + 1] - bounds[i]), places, i == 1, x);
       const Values part = x.values();
       for (std::size_t e = 0; e < part.size(); ++e) sum[e] += part[e];
       REQUIRE(x.padding_is_untouched());
@@ -54,7 +54,7 @@ TEST_CASE("embedding gradients add up over equal tokens and over samples", "[ker
         expected_places[r % length * columns + c] += dx.get(r, c);
       }
     }
-    host_kernels().embedding_backward(tokens.data(), length, dx, 4,
+    host_kernels().embedding_backward({tokens.data(), length, 4}, dx,
                                       dwords.matrix().rows_from(4, vocabulary - 4), dplaces);
     REQUIRE(largest_error(dwords.values(), expected_words) < 5e-7);
     REQUIRE(largest_error(dplaces.values(), expected_places) < 5e-7);
@@ -65,6 +65,6 @@ TEST_CASE("a shard that does not hold the positions leaves their gradient alone"
   TestMatrix dx(rows, 5), dwords(vocabulary, 5);
   dx.randomise(1);
   dwords.randomise(2, 0.0);
-  host_kernels().embedding_backward(tokens.data(), length, dx, 0, dwords, Matrix());
+  host_kernels().embedding_backward({tokens.data(), length, 0}, dx, dwords, Matrix());
   REQUIRE(dwords.get(7, 2) == dx.get(10, 2));
 }

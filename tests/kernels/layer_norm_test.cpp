@@ -82,10 +82,18 @@ struct Backward {
   void run(bool with_residual, bool with_normalised) {
     Matrix no_normalised;
     no_normalised.type = normalised.matrix().type;
-    host_kernels().norm_backward({}, d, x, mean.f32(), rstd.f32(), gain.f32(), offset.f32(),
-                                 with_residual ? residual.matrix() : Matrix(), dx, dgain.f32(),
-                                 doffset.f32(),
-                                 with_normalised ? normalised.matrix() : no_normalised);
+    host_kernels().norm_backward({{},
+                                  d,
+                                  x,
+                                  mean.f32(),
+                                  rstd.f32(),
+                                  gain.f32(),
+                                  offset.f32(),
+                                  with_residual ? residual.matrix() : Matrix(),
+                                  dx,
+                                  dgain.f32(),
+                                  doffset.f32(),
+                                  with_normalised ? normalised.matrix() : no_normalised});
   }
 };
 
@@ -99,10 +107,16 @@ void check_forward(Size size, DType type, bool with_y) {
   bias.randomise(3);
   gain.randomise(4);
   offset.randomise(5);
-  host_kernels().residual_norm_forward({}, x, with_y ? y.matrix() : Matrix(),
-                                       with_y ? bias.f32() : nullptr,
-                                       with_y ? sum.matrix() : Matrix(), gain.f32(), offset.f32(),
-                                       normalised, mean.f32(), rstd.f32());
+  host_kernels().residual_norm_forward({{},
+                                        x,
+                                        with_y ? y.matrix() : Matrix(),
+                                        with_y ? bias.f32() : nullptr,
+                                        with_y ? sum.matrix() : Matrix(),
+                                        gain.f32(),
+                                        offset.f32(),
+                                        normalised,
+                                        mean.f32(),
+                                        rstd.f32()});
   Values sums, outputs, means, rstds;
   for (std::size_t r = 0; r < size.rows; ++r) {
     std::vector<double> source = row_of(x, r);
@@ -141,8 +155,16 @@ TEST_CASE("LayerNorm of a constant row is its offset", "[kernels]") {
   x.randomise(1, 0.0, 2.0);
   gain.randomise(2);
   offset.randomise(3);
-  host_kernels().residual_norm_forward({}, x, Matrix(), nullptr, Matrix(), gain.f32(), offset.f32(),
-                                       normalised, mean.f32(), rstd.f32());
+  host_kernels().residual_norm_forward({{},
+                                        x,
+                                        Matrix(),
+                                        nullptr,
+                                        Matrix(),
+                                        gain.f32(),
+                                        offset.f32(),
+                                        normalised,
+                                        mean.f32(),
+                                        rstd.f32()});
   REQUIRE(largest_error(normalised.values(), offset.values()) < 1e-7);
 }
 
@@ -191,10 +213,18 @@ TEST_CASE(
     "[kernels]") {
   Backward whole({17, 33}, DType::f32, DType::bf16), in_place({17, 33}, DType::f32, DType::bf16);
   whole.run(true, true);
-  host_kernels().norm_backward({}, in_place.d, in_place.x, in_place.mean.f32(), in_place.rstd.f32(),
-                               in_place.gain.f32(), in_place.offset.f32(), in_place.residual,
-                               in_place.residual, in_place.dgain.f32(), in_place.doffset.f32(),
-                               Matrix());
+  host_kernels().norm_backward({{},
+                                in_place.d,
+                                in_place.x,
+                                in_place.mean.f32(),
+                                in_place.rstd.f32(),
+                                in_place.gain.f32(),
+                                in_place.offset.f32(),
+                                in_place.residual,
+                                in_place.residual,
+                                in_place.dgain.f32(),
+                                in_place.doffset.f32(),
+                                Matrix()});
   REQUIRE(in_place.residual.values() == whole.dx.values());
   REQUIRE(in_place.dgain.bytes() == whole.dgain.bytes());
   REQUIRE(in_place.doffset.bytes() == whole.doffset.bytes());
@@ -213,8 +243,16 @@ TEST_CASE("a NaN in a LayerNorm's row stays in its row and in the parameter grad
   REQUIRE(std::isfinite(b.dgain.get(0, 8)));
   TestMatrix normalised(4, 33), mean(1, 4), rstd(1, 4);
   b.x.set(1, 3, NAN);
-  host_kernels().residual_norm_forward({}, b.x, Matrix(), nullptr, Matrix(), b.gain.f32(),
-                                       b.offset.f32(), normalised, mean.f32(), rstd.f32());
+  host_kernels().residual_norm_forward({{},
+                                        b.x,
+                                        Matrix(),
+                                        nullptr,
+                                        Matrix(),
+                                        b.gain.f32(),
+                                        b.offset.f32(),
+                                        normalised,
+                                        mean.f32(),
+                                        rstd.f32()});
   for (std::size_t c = 0; c < 33; ++c) {
     REQUIRE(std::isnan(normalised.get(1, c)));
     REQUIRE(std::isfinite(normalised.get(0, c)));

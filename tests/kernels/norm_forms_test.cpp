@@ -96,15 +96,15 @@ struct Run {
   double shift(std::size_t column) const { return c.has_offset ? offset.get(0, column) : 0.0; }
 
   void forward(bool with_y, bool with_bias) {
-    host_kernels().residual_norm_forward(c.form, x, with_y ? y.matrix() : Matrix(),
-                                         with_bias ? bias.f32() : nullptr,
-                                         with_y ? sum.matrix() : x.matrix(), gain.f32(), offsets(),
-                                         normalised, is_layer() ? mean.f32() : nullptr, rstd.f32());
+    host_kernels().residual_norm_forward(
+        {c.form, x, with_y ? y.matrix() : Matrix(), with_bias ? bias.f32() : nullptr,
+         with_y ? sum.matrix() : x.matrix(), gain.f32(), offsets(), normalised,
+         is_layer() ? mean.f32() : nullptr, rstd.f32()});
   }
   void backward(const Matrix& gradient_of_residual, const Matrix& to) {
-    host_kernels().norm_backward(c.form, dnormalised, x, is_layer() ? mean.f32() : nullptr,
-                                 rstd.f32(), gain.f32(), offsets(), gradient_of_residual, to,
-                                 dgain.f32(), c.has_offset ? doffset.f32() : nullptr, again);
+    host_kernels().norm_backward({c.form, dnormalised, x, is_layer() ? mean.f32() : nullptr,
+                                  rstd.f32(), gain.f32(), offsets(), gradient_of_residual, to,
+                                  dgain.f32(), c.has_offset ? doffset.f32() : nullptr, again});
   }
 };
 

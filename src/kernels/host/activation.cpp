@@ -43,16 +43,15 @@ void HostKernels::gate_forward(Activation activation, const Matrix& gate, const 
   });
 }
 
-void HostKernels::gate_backward(Activation activation, const Matrix& gate, const Matrix& up,
-                                const Matrix& dout, const Matrix& dgate, const Matrix& dup,
-                                const Matrix& out) {
-  with_type(gate.type, [&](auto element) {
+void HostKernels::gate_backward(const GateBackward& call) {
+  with_type(call.gate.type, [&](auto element) {
     using T = decltype(element);
-    bodies::with_activation(activation, [&](auto f) {
-      launch_rows("gate_backward", 0, gate.rows,
+    bodies::with_activation(call.activation, [&](auto f) {
+      launch_rows("gate_backward", 0, call.gate.rows,
                   bodies::GateBackward<decltype(f), T>{
-                      read_rows<T>(gate), read_rows<T>(up), read_rows<T>(dout),
-                      write_rows<T>(dgate), write_rows<T>(dup), write_rows<T>(out), gate.columns});
+                      read_rows<T>(call.gate), read_rows<T>(call.up), read_rows<T>(call.dout),
+                      write_rows<T>(call.dgate), write_rows<T>(call.dup), write_rows<T>(call.out),
+                      call.gate.columns});
     });
   });
 }

@@ -96,28 +96,21 @@ void put(const Matrix& sums, const Matrix& gradient) {
     host_kernels().convert(sums.columns_from(0, gradient.columns), gradient);
 }
 
-/// Inputs and results of a call, all with a sample's rows one behind the other.
-struct BackwardCall {
-  const AttentionForm& form;
-  const Matrix &q, &k, &v, &out;
-  const float* log_sum;
-  const Matrix &dout, &dq, &dk, &dv;
+bool is_first_of_key(const AttentionForm& form, std::size_t head) {
+  return head == 0 || form.key_head_of(head - 1) != form.key_head_of(head);
+}
 
-  bool is_first_of_key(std::size_t head) const {
-    return head == 0 || form.key_head_of(head - 1) != form.key_head_of(head);
-  }
-  bool is_last_of_key(std::size_t head) const {
-    return head + 1 == form.heads || is_first_of_key(head + 1);
-  }
-};
+bool is_last_of_key(const AttentionForm& form, std::size_t head) {
+  return head + 1 == form.heads || is_first_of_key(form, head + 1);
+}
 
 /// Copies of one head's inputs; those of its key head stay from one query head to the next.
-void load(const BackwardCall& call, std::size_t sample, std::size_t head,
+void load(const AttentionBackward& call, std::size_t sample, std::size_t head,
           const BackwardScratch& s) {
   const AttentionForm& form = call.form;
   copy_rows(head_of(form, call.q, sample, head), s.q);
   copy_rows(head_of(form, call.dout, sample, head), s.dout);
-  if (!call.is_first_of_key(head)) return;
+  if (!is_first_of_key(form, head)) return;
   const Matrix keys = keys_of(form, call.k, sample, form.key_head_of(head));
   copy_rows(keys, s.k);
   copy_transposed(keys, s.transposed_k);
@@ -133,7 +126,7 @@ void clear_unseen(const SeenKeys& seen, const Head& head) {
   }
 }
 
-void backward_head(const BackwardCall& call, std::size_t sample, std::size_t number,
+void backward_head(const AttentionBackward& call, std::size_t sample, std::size_t number,
                    const BackwardScratch& s) {
   const AttentionForm& form = call.form;
   const std::size_t key_head = form.key_head_of(number);
@@ -144,7 +137,7 @@ void backward_head(const BackwardCall& call, std::size_t sample, std::size_t num
                   sums_of(dq, s.dq),
                   sums_of(dk, s.dk),
                   sums_of(dv, s.dv),
-                  !call.is_first_of_key(number),
+                  !is_first_of_key(form, number),
                   log_sum_of(form, call.log_sum, sample, number),
                   s.delta.f32() + number * form.sequence_length};
   const SeenKeys seen(form, sample);
@@ -155,25 +148,21 @@ void backward_head(const BackwardCall& call, std::size_t sample, std::size_t num
     last = tile.first;
   }
   put(head.dq, dq);
-  if (!call.is_last_of_key(number)) return;
+  if (!is_last_of_key(form, number)) return;
   put(head.dk, dk);
   put(head.dv, dv);
 }
 
 }  // namespace
 
-void HostAttention::backward(const AttentionForm& form, const Matrix& q, const Matrix& k,
-                             const Matrix& v, const Matrix& out, const float* log_sum,
-                             const Matrix& dout, const Matrix& dq, const Matrix& dk,
-                             const Matrix& dv, Arena& workspace) {
-  check_attention(form, q, k, v, out);
-  check_attention(form, dq, dk, dv, dout);
-  const bool in_place = form.heads == 0 || is_panels(head_of(form, dq, 0, 0));
-  const BackwardScratch scratch(form, in_place, workspace);
-  const BackwardCall call{form, q, k, v, out, log_sum, dout, dq, dk, dv};
-  for (std::size_t sample = 0; sample < form.samples; ++sample) {
-    delta_rows(form, out, dout, sample, scratch.delta.f32());
-    for (std::size_t head = 0; head < form.heads; ++head) {
+void HostAttention::backward(const AttentionBackward& call, Arena& workspace) {
+  check_attention(call.form, call.q, call.k, call.v, call.out);
+  check_attention(call.form, call.dq, call.dk, call.dv, call.dout);
+  const bool in_place = call.form.heads == 0 || is_panels(head_of(call.form, call.dq, 0, 0));
+  const BackwardScratch scratch(call.form, in_place, workspace);
+  for (std::size_t sample = 0; sample < call.form.samples; ++sample) {
+    delta_rows(call.form, call.out, call.dout, sample, scratch.delta.f32());
+    for (std::size_t head = 0; head < call.form.heads; ++head) {
       load(call, sample, head, scratch);
       backward_head(call, sample, head, scratch);
     }

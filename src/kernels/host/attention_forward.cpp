@@ -49,23 +49,23 @@ void forward_tile(const AttentionForm& form, const QueryTile& tile, const HeadQu
 
 }  // namespace
 
-void HostAttention::forward(const AttentionForm& form, const Matrix& q, const Matrix& k,
-                            const Matrix& v, const Matrix& out, float* log_sum, Arena& workspace) {
-  check_attention(form, q, k, v, out);
-  const ForwardScratch scratch(form, workspace);
-  for (std::size_t sample = 0; sample < form.samples; ++sample) {
-    const SeenKeys seen(form, sample);
-    for (std::size_t head = 0; head < form.heads; ++head) {
-      const std::size_t key_head = form.key_head_of(head);
-      if (head == 0 || key_head != form.key_head_of(head - 1)) {
-        copy_transposed(keys_of(form, k, sample, key_head), scratch.transposed_k);
-        copy_rows(keys_of(form, v, sample, key_head), scratch.v);
+void HostAttention::forward(const AttentionForward& call, Arena& workspace) {
+  check_attention(call.form, call.q, call.k, call.v, call.out);
+  const ForwardScratch scratch(call.form, workspace);
+  for (std::size_t sample = 0; sample < call.form.samples; ++sample) {
+    const SeenKeys seen(call.form, sample);
+    for (std::size_t head = 0; head < call.form.heads; ++head) {
+      const std::size_t key_head = call.form.key_head_of(head);
+      if (head == 0 || key_head != call.form.key_head_of(head - 1)) {
+        copy_transposed(keys_of(call.form, call.k, sample, key_head), scratch.transposed_k);
+        copy_rows(keys_of(call.form, call.v, sample, key_head), scratch.v);
       }
-      const HeadQueries queries = {head, as_left(head_of(form, q, sample, head), scratch.q),
-                                   head_of(form, out, sample, head),
-                                   log_sum_of(form, log_sum, sample, head)};
-      for (std::size_t first = 0; first < form.sequence_length; first += attention_tile) {
-        forward_tile(form, QueryTile(seen, first), queries, scratch);
+      const HeadQueries queries = {head,
+                                   as_left(head_of(call.form, call.q, sample, head), scratch.q),
+                                   head_of(call.form, call.out, sample, head),
+                                   log_sum_of(call.form, call.log_sum, sample, head)};
+      for (std::size_t first = 0; first < call.form.sequence_length; first += attention_tile) {
+        forward_tile(call.form, QueryTile(seen, first), queries, scratch);
       }
     }
   }

@@ -89,31 +89,30 @@ void HostFeatureMaps::update_running(float* running, const float* value, float s
 
 void HostFeatureMaps::count(float* counter) { *counter += 1.0F; }
 
-void HostFeatureMaps::batch_norm_forward(const Matrix& x, const float* mean, const float* variance,
-                                         float epsilon, const float* gain, const float* offset,
-                                         const Matrix& y) {
-  std::vector<float> factors(x.columns);
-  for (std::size_t c = 0; c < x.columns; ++c)
-    factors[c] = inverse_deviation(variance[c], epsilon) * gain[c];
+void HostFeatureMaps::batch_norm_forward(const BatchNormInput& input, const float* gain,
+                                         const float* offset, const Matrix& y) {
+  std::vector<float> factors(input.x.columns);
+  for (std::size_t c = 0; c < input.x.columns; ++c)
+    factors[c] = inverse_deviation(input.variance[c], input.epsilon) * gain[c];
   const float* factor = factors.data();
-  const std::size_t channels = x.columns;
-  launch_rows("batch_norm_forward", 0, x.rows, [=](const SerialTeam& team, std::size_t row) {
-    const float* from = x.at<float>(row);
+  const std::size_t channels = input.x.columns;
+  launch_rows("batch_norm_forward", 0, input.x.rows, [=](const SerialTeam& team, std::size_t row) {
+    const float* from = input.x.at<float>(row);
     float* to = y.at<float>(row);
-    team.for_each(channels,
-                  [=](std::size_t c) { to[c] = (from[c] - mean[c]) * factor[c] + offset[c]; });
+    team.for_each(channels, [=](std::size_t c) {
+      to[c] = (from[c] - input.mean[c]) * factor[c] + offset[c];
+    });
   });
 }
 
-void HostFeatureMaps::batch_norm_sums(const Matrix& x, const Matrix& dy, const float* mean,
-                                      const float* variance, float epsilon, float* sums) {
-  const std::size_t channels = x.columns;
+void HostFeatureMaps::batch_norm_sums(const BatchNormInput& input, const Matrix& dy, float* sums) {
+  const std::size_t channels = input.x.columns;
   sum_rows<2>(
-      "batch_norm_sums", x.rows, channels,
+      "batch_norm_sums", input.x.rows, channels,
       [=](std::size_t row, std::size_t begin, std::size_t width,
           double(&of_rows)[2][channels_together]) {
-        const float *from = x.at<float>(row, begin), *gradient = dy.at<float>(row, begin),
-                    *centre = mean + begin;
+        const float *from = input.x.at<float>(row, begin), *gradient = dy.at<float>(row, begin),
+                    *centre = input.mean + begin;
         for (std::size_t c = 0; c < width; ++c) {
           of_rows[0][c] += static_cast<double>(gradient[c]);
           of_rows[1][c] +=
@@ -122,29 +121,29 @@ void HostFeatureMaps::batch_norm_sums(const Matrix& x, const Matrix& dy, const f
       },
       [=](std::size_t channel, std::size_t c, const double(&of_rows)[2][channels_together]) {
         sums[channel] = static_cast<float>(of_rows[0][c]);
-        sums[channels + channel] =
-            static_cast<float>(of_rows[1][c] * inverse_deviation(variance[channel], epsilon));
+        sums[channels + channel] = static_cast<float>(
+            of_rows[1][c] * inverse_deviation(input.variance[channel], input.epsilon));
       });
 }
 
-void HostFeatureMaps::batch_norm_backward(const Matrix& x, const Matrix& dy, const float* mean,
-                                          const float* variance, float epsilon, const float* gain,
-                                          const float* sums, double rows, const Matrix& dx) {
-  const std::size_t channels = x.columns;
+void HostFeatureMaps::batch_norm_backward(const BatchNormInput& input, const Matrix& dy,
+                                          const float* gain, const float* sums, double rows,
+                                          const Matrix& dx) {
+  const std::size_t channels = input.x.columns;
   std::vector<float> factors(3 * channels);
   for (std::size_t c = 0; c < channels; ++c) {
-    const float inverse = inverse_deviation(variance[c], epsilon);
+    const float inverse = inverse_deviation(input.variance[c], input.epsilon);
     factors[c] = gain[c] * inverse;
     factors[channels + c] = static_cast<float>(sums[c] / rows);
     factors[2 * channels + c] = static_cast<float>(sums[channels + c] * inverse / rows);
   }
   const float *factor = factors.data(), *mean_gradient = factor + channels,
               *slope = mean_gradient + channels;
-  launch_rows("batch_norm_backward", 0, x.rows, [=](const SerialTeam& team, std::size_t row) {
-    const float *from = x.at<float>(row), *gradient = dy.at<float>(row);
+  launch_rows("batch_norm_backward", 0, input.x.rows, [=](const SerialTeam& team, std::size_t row) {
+    const float *from = input.x.at<float>(row), *gradient = dy.at<float>(row);
     float* to = dx.at<float>(row);
     team.for_each(channels, [=](std::size_t c) {
-      to[c] = factor[c] * (gradient[c] - mean_gradient[c] - (from[c] - mean[c]) * slope[c]);
+      to[c] = factor[c] * (gradient[c] - mean_gradient[c] - (from[c] - input.mean[c]) * slope[c]);
     });
   });
 }

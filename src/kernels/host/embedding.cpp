@@ -9,32 +9,30 @@ namespace pptrain {
 
 using namespace kernels;
 
-void HostKernels::embedding_forward(const std::uint32_t* tokens, std::size_t sequence_length,
-                                    const Matrix& token_embedding, std::int64_t first_token,
+void HostKernels::embedding_forward(const EmbeddingTokens& of, const Matrix& token_embedding,
                                     const Matrix& position_embedding, bool add_position,
                                     const Matrix& x) {
   const Matrix no_position;
   launch_rows(
       "embedding_forward", 0, x.rows,
-      bodies::EmbeddingForward{tokens, sequence_length, read_rows<float>(token_embedding),
-                               first_token, static_cast<std::int64_t>(token_embedding.rows),
+      bodies::EmbeddingForward{of.tokens, of.sequence_length, read_rows<float>(token_embedding),
+                               of.first_token, static_cast<std::int64_t>(token_embedding.rows),
                                read_rows<float>(add_position ? position_embedding : no_position),
                                write_rows<float>(x), x.columns});
 }
 
-void HostKernels::embedding_backward(const std::uint32_t* tokens, std::size_t sequence_length,
-                                     const Matrix& dx, std::int64_t first_token,
+void HostKernels::embedding_backward(const EmbeddingTokens& of, const Matrix& dx,
                                      const Matrix& dtoken_embedding,
                                      const Matrix& dposition_embedding) {
-  const bodies::EmbeddingBackward body{tokens,
+  const bodies::EmbeddingBackward body{of.tokens,
                                        dx.rows,
-                                       sequence_length,
+                                       of.sequence_length,
                                        read_rows<float>(dx),
-                                       first_token,
+                                       of.first_token,
                                        static_cast<std::int64_t>(dtoken_embedding.rows),
                                        write_rows<float>(dtoken_embedding),
                                        write_rows<float>(dposition_embedding)};
-  // Rows share tokens, so threads get columns.
+  // Rows share of.tokens, so threads get columns.
   constexpr std::size_t piece = 1024;
   const std::size_t columns = dx.columns;
   Kokkos::parallel_for(

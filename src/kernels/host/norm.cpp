@@ -37,52 +37,47 @@ void kernels::check_norm(const NormForm& form, const Matrix& x, const Matrix& no
                  "a norm from 16 bits to another type");
 }
 
-void HostKernels::residual_norm_forward(const NormForm& form, const Matrix& x, const Matrix& y,
-                                        const float* bias, const Matrix& sum, const float* gain,
-                                        const float* offset, const Matrix& normalised, float* mean,
-                                        float* rstd) {
-  check_norm(form, x, normalised, mean, offset);
-  with_norm_types(x, normalised, [&](auto in, auto element) {
+void HostKernels::residual_norm_forward(const ResidualNormForward& norm) {
+  check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
+  with_norm_types(norm.x, norm.normalised, [&](auto in, auto element) {
     using X = decltype(in);
     using T = decltype(element);
-    launch_rows(
-        "residual_norm_forward", 0, x.rows,
-        bodies::ResidualNorm<X, T>{read_rows<X>(x), read_rows<float>(y), bias, write_rows<X>(sum),
-                                   norm_weights(form, gain, offset), form.epsilon,
-                                   write_rows<T>(normalised), mean, rstd, x.columns});
+    launch_rows("residual_norm_forward", 0, norm.x.rows,
+                bodies::ResidualNorm<X, T>{read_rows<X>(norm.x), read_rows<float>(norm.y),
+                                           norm.bias, write_rows<X>(norm.sum),
+                                           norm_weights(norm.form, norm.gain, norm.offset),
+                                           norm.form.epsilon, write_rows<T>(norm.normalised),
+                                           norm.mean, norm.rstd, norm.x.columns});
   });
 }
 
-void HostKernels::norm_backward(const NormForm& form, const Matrix& dnormalised, const Matrix& x,
-                                const float* mean, const float* rstd, const float* gain,
-                                const float* offset, const Matrix& residual_gradient,
-                                const Matrix& dx, float* dgain, float* doffset,
-                                const Matrix& normalised) {
-  check_norm(form, x, normalised, mean, offset);
-  const bodies::NormWeights weights = norm_weights(form, gain, offset);
-  with_norm_types(dnormalised, x, normalised, [&](auto gradient_element, auto in, auto element) {
-    using D = decltype(gradient_element);
-    using X = decltype(in);
-    using T = decltype(element);
-    const auto d = read_rows<D>(dnormalised);
-    const auto from = read_rows<X>(x);
-    const bodies::NormBackward<D, X, T> rows{d,
-                                             from,
-                                             mean,
-                                             rstd,
-                                             weights,
-                                             read_rows<float>(residual_gradient),
-                                             write_rows<X>(dx),
-                                             write_rows<T>(normalised),
-                                             x.columns};
-    bodies::with_norm_form(mean, doffset, [&](auto centred, auto has_offset) {
-      backward(rows,
-               bodies::NormParameterGradient<D, X, decltype(centred)::value,
-                                             decltype(has_offset)::value>{d, from, mean, rstd,
-                                                                          dgain, doffset},
-               x.rows);
-    });
-  });
+void HostKernels::norm_backward(const NormBackward& norm) {
+  check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
+  const bodies::NormWeights weights = norm_weights(norm.form, norm.gain, norm.offset);
+  with_norm_types(
+      norm.dnormalised, norm.x, norm.normalised, [&](auto gradient_element, auto in, auto element) {
+        using D = decltype(gradient_element);
+        using X = decltype(in);
+        using T = decltype(element);
+        const auto d = read_rows<D>(norm.dnormalised);
+        const auto from = read_rows<X>(norm.x);
+        const bodies::NormBackward<D, X, T> rows{d,
+                                                 from,
+                                                 norm.mean,
+                                                 norm.rstd,
+                                                 weights,
+                                                 read_rows<float>(norm.residual_gradient),
+                                                 write_rows<X>(norm.dx),
+                                                 write_rows<T>(norm.normalised),
+                                                 norm.x.columns};
+        bodies::with_norm_form(norm.mean, norm.doffset, [&](auto centred, auto has_offset) {
+          backward(rows,
+                   bodies::NormParameterGradient<D, X, decltype(centred)::value,
+                                                 decltype(has_offset)::value>{
+                       d, from, norm.mean, norm.rstd, norm.dgain, norm.doffset},
+                   norm.x.rows);
+        });
+      });
 }
 
 }  // namespace pptrain

@@ -56,9 +56,10 @@ class AttentionModule final : public OperatorModule {
         attention_inputs(op(), [&](ValueIndex) { return gradients[next++].matrix(); });
     const Tensor bias = spread_bias(), bias_gradient = like_bias();
     if (bias_) kernels().fill_zero(bias_gradient.f32(), bias_gradient.size());
-    context().backend.attention.backward(form(batch, bias, bias_gradient), p.q, p.k, p.v,
-                                         pass.values[output()], statistics(pass).front().f32(),
-                                         pass.gradients[output()].matrix, d.q, d.k, d.v, arena());
+    context().backend.attention.backward(
+        {form(batch, bias, bias_gradient), p.q, p.k, p.v, pass.values[output()],
+         statistics(pass).front().f32(), pass.gradients[output()].matrix, d.q, d.k, d.v},
+        arena());
     statistics(pass).clear();
     if (bias_) statistics(pass).push_back(collected(bias_gradient));
     for (std::size_t i = 0; i < gradients.size(); ++i)
@@ -81,7 +82,7 @@ class AttentionModule final : public OperatorModule {
     const AttentionForm f = form(batch, bias, {});
     log_sum.emplace_back(arena(), 1, out.rows() * f.heads);
     const AttentionInputs p = attention_inputs(op(), [&](ValueIndex v) { return pass.matrix(v); });
-    context().backend.attention.forward(f, p.q, p.k, p.v, out, log_sum.front().f32(), arena());
+    context().backend.attention.forward({f, p.q, p.k, p.v, out, log_sum.front().f32()}, arena());
     pass.values[output()] = std::move(out);
   }
 

@@ -34,13 +34,13 @@ class BatchNormModule final : public OperatorModule {
     const std::vector<Tensor>& s = statistics(pass);
     const std::size_t channels = x.columns;
     Tensor sums(arena(), 2, channels);
-    feature_maps().batch_norm_sums(x, dy, mean(s), variance(s), epsilon(), sums.f32());
+    feature_maps().batch_norm_sums({x, mean(s), variance(s), epsilon()}, dy, sums.f32());
     kernels().add(sums.f32(), store().adding(parameter(1)), channels);
     kernels().add(sums.f32() + channels, store().adding(parameter(0)), channels);
     replicas().all_reduce_sum(sums.f32(), sums.size());
     Tensor dx = new_gradient(batch, input());
     if (batch.samples > 0) {
-      feature_maps().batch_norm_backward(x, dy, mean(s), variance(s), epsilon(), weight(0),
+      feature_maps().batch_norm_backward({x, mean(s), variance(s), epsilon()}, dy, weight(0),
                                          sums.f32(), num_rows(batch), dx);
     }
     add_gradient(pass, input(), make_gradient(std::move(dx)));
@@ -119,7 +119,7 @@ class BatchNormModule final : public OperatorModule {
   void normalise(const Batch& batch, const Matrix& x, const float* mean, const float* variance,
                  const Matrix& y) {
     if (batch.samples == 0) return;
-    feature_maps().batch_norm_forward(x, mean, variance, epsilon(), weight(0), weight(1), y);
+    feature_maps().batch_norm_forward({x, mean, variance, epsilon()}, weight(0), weight(1), y);
   }
 
   op::BatchNorm kind_;

@@ -31,9 +31,10 @@ class ContinuingEmbedding final : public ContinuingModule {
 
   void forward(Batch& batch, Pass& pass) override {
     Tensor x = new_value(batch, output());
-    kernels().embedding_forward(batch.tokens, x.rows(), store().weight_matrix(parameter(0)),
-                                context().part(ShardAxis::vocabulary).begin, places(x.rows()),
-                                kind_.positions && group().rank() == 0, x);
+    kernels().embedding_forward(
+        {batch.tokens, x.rows(), context().part(ShardAxis::vocabulary).begin},
+        store().weight_matrix(parameter(0)), places(x.rows()),
+        kind_.positions && group().rank() == 0, x);
     pass.values[output()] = std::move(x);
   }
 

@@ -46,8 +46,8 @@ class GateModule final : public OperatorModule {
     Tensor gate = new_gradient(batch, input(0));
     Tensor up = new_gradient(batch, input(1));
     Tensor again = new_value(batch, output());
-    kernels().gate_backward(kind_.activation, pass.matrix(input(0)), pass.matrix(input(1)),
-                            pass.gradients[output()].matrix, gate, up, again);
+    kernels().gate_backward({kind_.activation, pass.matrix(input(0)), pass.matrix(input(1)),
+                             pass.gradients[output()].matrix, gate, up, again});
     pass.values[output()] = std::move(again);
     add_gradient(pass, input(0), make_gradient(std::move(gate)));
     add_gradient(pass, input(1), make_gradient(std::move(up)));

@@ -170,8 +170,8 @@ class WeightedGateModule final : public ExpertModule {
     if (of_rows.count == 0) kernels().convert(given, gate);
     weigh(given, of_rows, gate);
     if (is_gated()) {
-      kernels().gate_backward(activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate,
-                              up, again);
+      kernels().gate_backward(
+          {activation_, pass.matrix(input(0)), pass.matrix(input(1)), gate, gate, up, again});
     } else {
       kernels().activation_backward(activation_, pass.matrix(input(0)), gate, gate, again);
     }

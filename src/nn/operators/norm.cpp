@@ -20,9 +20,9 @@ class NormModule final : public OperatorModule {
     s.clear();
     for (int i = 0; i < (has_offset() ? 2 : 1); ++i) s.emplace_back(arena(), 1, x.rows);
     const float* bias = sum && sum->bias ? store().weight(parameter_of_layer(*sum->bias)) : nullptr;
-    kernels().residual_norm_forward(kind_.form, sum ? pass.matrix(sum->x) : x,
-                                    sum ? pass.matrix(sum->y) : Matrix(), bias, x, weight(0),
-                                    offset(), in_rows(normalised), mean(s), rstd(s));
+    kernels().residual_norm_forward({kind_.form, sum ? pass.matrix(sum->x) : x,
+                                     sum ? pass.matrix(sum->y) : Matrix(), bias, x, weight(0),
+                                     offset(), in_rows(normalised), mean(s), rstd(s)});
     pass.values[output()] = std::move(normalised);
   }
 
@@ -41,10 +41,10 @@ class NormModule final : public OperatorModule {
     float* doffset = has_offset() ? store().adding(parameter(1)) : nullptr;
     Tensor partial;
     if (of_heads() && group().size() > 1) partial = zeros(dgain, doffset);
-    kernels().norm_backward(kind_.form, in_rows(pass.gradients[output()].matrix), x,
-                            mean(statistics(pass)), rstd(statistics(pass)), weight(0), offset(),
-                            residual, in_rows(dx.matrix), dgain, doffset,
-                            again ? Matrix(normalised) : Matrix());
+    kernels().norm_backward({kind_.form, in_rows(pass.gradients[output()].matrix), x,
+                             mean(statistics(pass)), rstd(statistics(pass)), weight(0), offset(),
+                             residual, in_rows(dx.matrix), dgain, doffset,
+                             again ? Matrix(normalised) : Matrix()});
     if (partial) add_partial(partial);
     pass.gradients[input()] = std::move(dx);
     if (again) pass.values[output()] = std::move(normalised);

@@ -15,7 +15,7 @@ class EmbeddingModule final : public OperatorModule {
   void forward(Batch& batch, Pass& pass) override {
     Tensor x = new_value(batch, output());
     kernels().embedding_forward(
-        ids(batch), length(), store().weight_matrix(parameter(0)), first_token(),
+        {ids(batch), length(), first_token()}, store().weight_matrix(parameter(0)),
         kind_.positions ? places(store().weight_matrix(parameter(1))) : Matrix(),
         kind_.positions && group().rank() == 0, x);
     pass.values[output()] = std::move(x);
@@ -25,7 +25,7 @@ class EmbeddingModule final : public OperatorModule {
     store().adding(parameter(0));
     if (kind_.positions) store().adding(parameter(1));
     kernels().embedding_backward(
-        ids(batch), length(), pass.gradients[output()].matrix, first_token(),
+        {ids(batch), length(), first_token()}, pass.gradients[output()].matrix,
         store().gradient_matrix(parameter(0)),
         kind_.positions ? places(store().gradient_matrix(parameter(1))) : Matrix());
   }

@@ -50,7 +50,7 @@ double error(const AttentionForm& form, DType type) {
   const Tensor q = random_rows(arena, "q", queries, type), k = random_rows(arena, "k", keys, type),
                v = random_rows(arena, "v", keys, type);
   Tensor whole(arena, length, queries, type), log_sum(arena, 1, length * form.heads);
-  host_attention().forward(form, q, k, v, whole, log_sum.f32(), arena);
+  host_attention().forward({form, q, k, v, whole, log_sum.f32()}, arena);
   double largest = 0.0;
   for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{33}, length}) {
     Tensor out(arena, n, queries, type);
@@ -91,7 +91,7 @@ TEST_CASE("queries, keys and values that are columns of one matrix are read wher
   Tensor whole(arena, length, 24), log_sum(arena, 1, length * 2), out(arena, 3, 24);
   const Matrix q = all.matrix().columns_from(0, 24), k = all.matrix().columns_from(24, 24),
                v = all.matrix().columns_from(48, 24);
-  host_attention().forward(form, q, k, v, whole, log_sum.f32(), arena);
+  host_attention().forward({form, q, k, v, whole, log_sum.f32()}, arena);
   attend_cached(form, q.rows_from(length - 3, 3), k, v, out);
   CHECK(largest_difference(arena, out, whole.matrix().rows_from(length - 3, 3)) < 1e-5);
 }
