@@ -7,7 +7,7 @@ namespace pptrain {
 namespace {
 
 /// e_i = 2 (bytes / bandwidth + latency) of the slowest pair: activations down, gradients up.
-double cut_seconds(const Instance& instance, const Stage& sender, const Stage& receiver,
+double cut_seconds(const Instance& instance, const Mesh& sender, const Mesh& receiver,
                    double bytes_per_sample) {
   double slowest = 0.0;
   for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) {

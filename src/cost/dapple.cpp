@@ -21,7 +21,7 @@ LineStage computation(const Instance& instance, const StageParts& parts) {
 }
 
 /// The slowest pair, or the slowest uplink where many pairs share one.
-LineStage communication(const Instance& instance, const Stage& sender, const Stage& receiver,
+LineStage communication(const Instance& instance, const Mesh& sender, const Mesh& receiver,
                         double bytes_per_sample) {
   struct Traffic {
     double out = 0.0;

@@ -183,7 +183,7 @@ class MessageCount {
     const double bytes_per_sample =
         instance_.profile.layers[boundary.layer - 1].output_bytes * micro_batches();
     const int devices = boundary.before->replicas * boundary.before->tensor_parallel;
-    const auto at = [](const Stage& mesh, int d) {
+    const auto at = [](const Mesh& mesh, int d) {
       return std::pair(mesh.samples[d / mesh.tensor_parallel],
                        mesh.devices[d / mesh.tensor_parallel][d % mesh.tensor_parallel]);
     };
@@ -200,7 +200,7 @@ class MessageCount {
     }
   }
 
-  void add_cut(const Stage& sender, const Stage& receiver, std::int64_t layer) {
+  void add_cut(const Mesh& sender, const Mesh& receiver, std::int64_t layer) {
     const double bytes_per_sample = instance_.profile.layers[layer].output_bytes * micro_batches();
     for_each_pair(sender, receiver, [&](DeviceId a, DeviceId b, double samples) {
       // Activations one way, their gradients the other: each sends and waits once.

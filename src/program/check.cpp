@@ -62,8 +62,8 @@ std::string check_collectives(const Programs& programs) {
     std::vector<int> gathers;  // in a group of their own
     std::vector<int> sums;
     for (const Instruction& i : program.instructions) {
-      if (i.op == Op::reduce_gradients) reductions.push_back(i.chunk.value);
-      if (i.op == Op::gather_parameters) gathers.push_back(i.chunk.value);
+      if (i.op == Op::reduce_gradients) reductions.push_back(i.chunk().value);
+      if (i.op == Op::gather_parameters) gathers.push_back(i.chunk().value);
       if (i.op == Op::reduce_loss || i.op == Op::reduce_norm)
         sums.push_back(static_cast<int>(i.op));
     }

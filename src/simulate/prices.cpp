@@ -25,7 +25,7 @@ void lengthen(TaskPrice& task, double seconds) {
 }
 
 /// Whether any replica sends to another node what it has for its successors.
-bool crosses_nodes(const Cluster& cluster, const Stage& before, const Stage& after) {
+bool crosses_nodes(const Cluster& cluster, const Mesh& before, const Mesh& after) {
   const std::vector<Overlap> sends = intersect(before.samples, after.samples);
   return std::any_of(sends.begin(), sends.end(), [&](const Overlap& send) {
     return cluster.node_of(before.devices[send.from][0]) !=

@@ -30,7 +30,7 @@ double layer_gathers(const Instance& instance, Stage stage) {
 
 /// All gradients in one go, part after part; where ZeRO does not divide them within nodes first.
 double sums_seconds(const Instance& instance, const StageParts& parts) {
-  if (parts.first_mesh().zero_stage > 0) return gradient_seconds(instance, parts);
+  if (parts.all().front().mesh->zero_stage > 0) return gradient_seconds(instance, parts);
   double sum = 0.0;
   for (const StagePart& part : parts.all()) {
     double bytes = 0.0;
