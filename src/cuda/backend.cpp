@@ -16,14 +16,14 @@ class CudaBackend final : public GpuBackend {
   explicit CudaBackend(int ordinal)
       : device_(ordinal),
         kernels_(device_),
-        experts_(device_),
+        experts_(make_cuda_experts(device_)),
         gemm_(make_cuda_gemm(device_, kernels_)),
         attention_(make_cuda_attention(device_)),
         feature_maps_(device_, *gemm_),
         direct_(make_nccl_groups(device_)) {}
 
   Backend backend() override {
-    return {device_, *gemm_, *attention_, kernels_, experts_, &feature_maps_};
+    return {device_, *gemm_, *attention_, kernels_, *experts_, &feature_maps_};
   }
   DirectGroups* direct() override { return direct_.get(); }
   void use_graphs() override { device_.stream().use_graphs(); }
@@ -32,7 +32,7 @@ class CudaBackend final : public GpuBackend {
  private:
   CudaDevice device_;
   CudaKernels kernels_;
-  CudaExperts experts_;
+  std::unique_ptr<ExpertKernels> experts_;
   std::unique_ptr<Gemm> gemm_;
   std::unique_ptr<Attention> attention_;
   CudaFeatureMaps feature_maps_;

@@ -1,7 +1,8 @@
+#include "cuda/device.hpp"
 #include "cuda/experts.hpp"
 #include "cuda/packs.hpp"
-#include "kernels/bodies/experts.hpp"
-#include "kernels/bodies/typed_rows.hpp"
+#include "cuda/scratch.hpp"
+#include "kernels/bodies/launched_experts.hpp"
 
 namespace pptrain {
 
@@ -23,10 +24,20 @@ struct Each {
   }
 };
 
-template <class Body>
-void launch_each(ComputeStream& stream, std::size_t rows, const Body& body) {
-  launch_packs<1>(stream, {1, rows}, true, Each<Body>{body});
-}
+/// Launches on the device's compute stream.
+struct CudaLaunch {
+  ComputeStream* stream;
+
+  template <class Body>
+  void each(const char* /*name*/, std::size_t num_rows, const Body& body) const {
+    launch_packs<1>(*stream, {1, num_rows}, true, Each<Body>{body});
+  }
+  template <class Body>
+  void rows(const char* /*name*/, std::size_t num_rows, std::size_t columns,
+            const Body& body) const {
+    launch_rows(*stream, num_rows, columns, body);
+  }
+};
 
 /// The choices of all rows, row by row.
 struct Choices {
@@ -129,43 +140,38 @@ __global__ void sum_expert(Choices all, Rows<const float> logits, unsigned exper
   sums[experts + mine] = softmax_sum;
 }
 
-}  // namespace
+/// The shared bodies, launched on a GPU's compute stream. A block looks for the rows of one expert.
+class CudaExperts final : public LaunchedExperts<CudaLaunch> {
+ public:
+  explicit CudaExperts(CudaDevice& device)
+      : LaunchedExperts(CudaLaunch{&device.stream()}), device_(device), scratch_(device) {}
+  void limit(std::size_t experts, std::size_t sample, std::size_t capacity,
+             const Matrix& choice) override;
+  void sum(const Matrix& logits, const Matrix& choice, double* sums) override;
+  void count(const Matrix& choice, std::int64_t first, std::size_t experts,
+             std::int32_t* counts) override;
+  void place(const Matrix& choice, std::int64_t first, std::size_t experts,
+             const std::int32_t* begins, std::int32_t* places) override;
 
-void CudaExperts::choose(const Matrix& logits, bool normalised, const Matrix& choice) {
-  launch_each(device_.stream(), logits.rows,
-              bodies::ChooseExperts{read_rows<float>(logits), write_rows<float>(choice),
-                                    logits.columns, choice.columns / 2, normalised});
-}
+ private:
+  CudaDevice& device_;
+  Scratch scratch_;
+};
 
 void CudaExperts::limit(std::size_t experts, std::size_t sample, std::size_t capacity,
                         const Matrix& choice) {
   const Choices all = choices_of(choice);
   auto* too_many = scratch_.take<std::uint8_t>(all.count());
-  launch_each(
-      device_.stream(), all.count(),
+  launch_.each(
+      "limit experts", all.count(),
       IsTooMany{all, static_cast<unsigned>(sample), static_cast<unsigned>(capacity), too_many});
-  launch_each(device_.stream(), all.count(), LeaveOut{all, too_many, static_cast<float>(experts)});
-}
-
-void CudaExperts::choose_backward(const Matrix& logits, const Matrix& choice, bool normalised,
-                                  const Matrix& dchoice, const Matrix& dlogits) {
-  launch_each(device_.stream(), logits.rows,
-              bodies::ChooseExpertsBackward{read_rows<float>(logits), read_rows<float>(choice),
-                                            read_rows<float>(dchoice), write_rows<float>(dlogits),
-                                            logits.columns, choice.columns / 2, normalised});
+  launch_.each("limit experts", all.count(), LeaveOut{all, too_many, static_cast<float>(experts)});
 }
 
 void CudaExperts::sum(const Matrix& logits, const Matrix& choice, double* sums) {
   const auto experts = static_cast<unsigned>(logits.columns);
   launch(device_.stream(), experts, block_threads, 0, sum_expert, choices_of(choice),
          read_rows<float>(logits), experts, sums);
-}
-
-void CudaExperts::weighted_softmax_gradient(const Matrix& logits, const float* weights,
-                                            double factor, const Matrix& dlogits) {
-  launch_each(device_.stream(), logits.rows,
-              bodies::WeightedSoftmaxGradient{read_rows<float>(logits), weights, factor,
-                                              write_rows<float>(dlogits), logits.columns});
 }
 
 void CudaExperts::count(const Matrix& choice, std::int64_t first, std::size_t experts,
@@ -184,64 +190,10 @@ void CudaExperts::place(const Matrix& choice, std::int64_t first, std::size_t ex
          choices_of(choice), first, begins, places);
 }
 
-void CudaExperts::dispatch(const ExpertPlaces& places, const Matrix& x, const Matrix& out) {
-  with_type(x.type, [&](auto element) {
-    using T = decltype(element);
-    launch_rows(device_.stream(), places.rows, x.columns,
-                bodies::DispatchRow<T>{places.data, places.chosen, read_rows<T>(x),
-                                       write_rows<T>(out), x.columns});
-  });
-}
+}  // namespace
 
-void CudaExperts::combine(const ExpertPlaces& places, const Matrix& x, const Matrix& out) {
-  launch_rows(device_.stream(), places.rows, out.columns,
-              bodies::CombineRow{places.data, places.chosen, read_rows<float>(x),
-                                 write_rows<float>(out), out.columns});
-}
-
-void CudaExperts::take_weights(const ExpertPlaces& places, const Matrix& choice, float* weights) {
-  launch_each(device_.stream(), places.rows,
-              bodies::TakeWeights{places.data, places.chosen, read_rows<float>(choice), weights});
-}
-
-void CudaExperts::give_weights(const ExpertPlaces& places, const float* of_places,
-                               const Matrix& dchoice) {
-  launch_each(device_.stream(), places.rows,
-              bodies::GiveWeights{places.data, places.chosen, of_places, write_rows<float>(dchoice),
-                                  dchoice.columns});
-}
-
-void CudaExperts::pack_choices(const ExpertPlaces& places, const Matrix& choice, float sender,
-                               const Matrix& packed) {
-  launch_each(device_.stream(), places.rows,
-              bodies::PackChoices{places.data, places.chosen, read_rows<float>(choice), sender,
-                                  write_rows<float>(packed)});
-}
-
-void CudaExperts::weigh(const Matrix& x, const float* weights, const Matrix& out) {
-  with_type(x.type, [&](auto element) {
-    using T = decltype(element);
-    launch_rows(device_.stream(), x.rows, x.columns,
-                bodies::WeighRow<T>{read_rows<T>(x), weights, write_rows<T>(out), x.columns});
-  });
-}
-
-void CudaExperts::row_products(const Matrix& x, const Matrix& y, float* products) {
-  with_type(x.type, [&](auto element) {
-    using T = decltype(element);
-    launch_rows(device_.stream(), x.rows, x.columns,
-                bodies::RowProduct<T>{read_rows<T>(x), read_rows<T>(y), products, x.columns});
-  });
-}
-
-void CudaExperts::sigmoid(const Matrix& logits, float* weights) {
-  launch_each(device_.stream(), logits.rows, bodies::Sigmoid{read_rows<float>(logits), weights});
-}
-
-void CudaExperts::sigmoid_backward(const float* dweights, const float* weights,
-                                   const Matrix& dlogits) {
-  launch_each(device_.stream(), dlogits.rows,
-              bodies::SigmoidBackward{dweights, weights, write_rows<float>(dlogits)});
+std::unique_ptr<ExpertKernels> make_cuda_experts(CudaDevice& device) {
+  return std::make_unique<CudaExperts>(device);
 }
 
 }  // namespace pptrain

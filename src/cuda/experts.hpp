@@ -1,44 +1,14 @@
 #pragma once
 
-#include "cuda/device.hpp"
-#include "cuda/scratch.hpp"
+#include <memory>
+
 #include "kernels/experts.hpp"
 
 namespace pptrain {
 
-/// The shared bodies, launched on a GPU's compute stream. A block looks for the rows of one expert.
-class CudaExperts final : public ExpertKernels {
- public:
-  explicit CudaExperts(CudaDevice& device) : device_(device), scratch_(device) {}
+class CudaDevice;
 
-  void choose(const Matrix& logits, bool normalised, const Matrix& choice) override;
-  void limit(std::size_t experts, std::size_t sample, std::size_t capacity,
-             const Matrix& choice) override;
-  void choose_backward(const Matrix& logits, const Matrix& choice, bool normalised,
-                       const Matrix& dchoice, const Matrix& dlogits) override;
-  void sum(const Matrix& logits, const Matrix& choice, double* sums) override;
-  void weighted_softmax_gradient(const Matrix& logits, const float* weights, double factor,
-                                 const Matrix& dlogits) override;
-  void count(const Matrix& choice, std::int64_t first, std::size_t experts,
-             std::int32_t* counts) override;
-  void place(const Matrix& choice, std::int64_t first, std::size_t experts,
-             const std::int32_t* begins, std::int32_t* places) override;
-  void dispatch(const ExpertPlaces& places, const Matrix& x, const Matrix& out) override;
-  void combine(const ExpertPlaces& places, const Matrix& x, const Matrix& out) override;
-  void take_weights(const ExpertPlaces& places, const Matrix& choice, float* weights) override;
-  void give_weights(const ExpertPlaces& places, const float* of_places,
-                    const Matrix& dchoice) override;
-  void pack_choices(const ExpertPlaces& places, const Matrix& choice, float sender,
-                    const Matrix& packed) override;
-  void weigh(const Matrix& x, const float* weights, const Matrix& out) override;
-  void row_products(const Matrix& x, const Matrix& y, float* products) override;
-  void sigmoid(const Matrix& logits, float* weights) override;
-  void sigmoid_backward(const float* dweights, const float* weights,
-                        const Matrix& dlogits) override;
-
- private:
-  CudaDevice& device_;
-  Scratch scratch_;
-};
+/// Kernels of experts in the device's order, which must outlive them.
+std::unique_ptr<ExpertKernels> make_cuda_experts(CudaDevice& device);
 
 }  // namespace pptrain

@@ -21,13 +21,15 @@ const std::vector<Case> cases = {{1, 1, 1, true},   {7, 4, 2, true},    {300, 5,
 struct Routed {
   Gpu& gpu;
   Case c;
-  CudaExperts kernels;
+  std::unique_ptr<ExpertKernels> owned;
+  ExpertKernels& kernels;
   Twin logits, choice;
 
   Routed(Gpu& one, const Case& of, std::uint64_t seed)
       : gpu(one),
         c(of),
-        kernels(gpu.device),
+        owned(make_cuda_experts(gpu.device)),
+        kernels(*owned),
         logits(gpu, c.rows, c.experts, DType::f32, {3, 0}),
         choice(gpu, c.rows, 2 * c.chosen, DType::f32, {1, 0}) {
     logits.randomise(seed, 2.0);
@@ -180,7 +182,8 @@ TEST_CASE("the weights of an expert that all rows share, on a GPU as on the host
   logits.randomise(fresh_seed(), 3.0);
   std::vector<float> weights(rows), products(rows, 0.75F);
   const DeviceValues<float> weights_there(gpu, weights), products_there(gpu, products);
-  CudaExperts kernels(gpu.device);
+  const auto owned = make_cuda_experts(gpu.device);
+  ExpertKernels& kernels = *owned;
   kernels.sigmoid(logits.device(), weights_there.data());
   host_experts().sigmoid(logits.host(), weights.data());
   kernels.sigmoid_backward(products_there.data(), weights_there.data(), dlogits.device());

@@ -106,10 +106,10 @@ void compare(const Model& model, DType type, Recompute recompute, double toleran
   Gpu gpu;
   const auto gemm = make_cuda_gemm(gpu.device, gpu.kernels);
   const auto attention = make_cuda_attention(gpu.device);
-  CudaExperts experts(gpu.device);
+  const auto experts = make_cuda_experts(gpu.device);
   const std::uint64_t seed = fresh_seed();
   Side host(host_backend(), model, type, recompute),
-      device({gpu.device, *gemm, *attention, gpu.kernels, experts}, model, type, recompute);
+      device({gpu.device, *gemm, *attention, gpu.kernels, *experts}, model, type, recompute);
   for (std::uint64_t micro_batch = 0; micro_batch < 2; ++micro_batch) {
     host.run(3, seed + micro_batch);
     device.run(3, seed + micro_batch);

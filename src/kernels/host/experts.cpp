@@ -1,8 +1,5 @@
-#include "kernels/bodies/experts.hpp"
-
 #include "base/error.hpp"
-#include "kernels/bodies/typed_rows.hpp"
-#include "kernels/host/host_experts.hpp"
+#include "kernels/bodies/launched_experts.hpp"
 #include "kernels/host/launch.hpp"
 
 namespace pptrain {
@@ -12,11 +9,18 @@ using bodies::RowSoftmax;
 
 namespace {
 
-/// body(row) for rows that are computed alone.
-template <class Body>
-void launch_each(const char* name, std::size_t rows, const Body& body) {
-  launch_rows(name, 0, rows, [=](const SerialTeam&, std::size_t row) { body(row); });
-}
+/// A piece of work per row.
+struct HostLaunch {
+  template <class Body>
+  void each(const char* name, std::size_t num_rows, const Body& body) const {
+    launch_rows(name, 0, num_rows, [=](const SerialTeam&, std::size_t row) { body(row); });
+  }
+  template <class Body>
+  void rows(const char* name, std::size_t num_rows, std::size_t /*columns*/,
+            const Body& body) const {
+    launch_rows(name, 0, num_rows, body);
+  }
+};
 
 /// Calls `use` with the row, the place among its choices, and the number of each choice.
 template <class Use>
@@ -39,22 +43,23 @@ void for_each_choice_of(const Matrix& choice, std::int64_t first, std::size_t ex
   });
 }
 
-}  // namespace
-
-void HostExperts::choose(const Matrix& logits, bool normalised, const Matrix& choice) {
-  const std::size_t experts = logits.columns, chosen = choice.columns / 2;
-  PPTRAIN_ASSERT(chosen > 0 && chosen <= experts && logits.rows == choice.rows, "{} of {} experts",
-                 chosen, experts);
-  launch_each("choose experts", logits.rows,
-              bodies::ChooseExperts{read_rows<float>(logits), write_rows<float>(choice), experts,
-                                    chosen, normalised});
-}
+class HostExperts final : public LaunchedExperts<HostLaunch> {
+ public:
+  HostExperts() : LaunchedExperts(HostLaunch()) {}
+  void limit(std::size_t experts, std::size_t sample, std::size_t capacity,
+             const Matrix& choice) override;
+  void sum(const Matrix& logits, const Matrix& choice, double* sums) override;
+  void count(const Matrix& choice, std::int64_t first, std::size_t experts,
+             std::int32_t* counts) override;
+  void place(const Matrix& choice, std::int64_t first, std::size_t experts,
+             const std::int32_t* begins, std::int32_t* places) override;
+};
 
 void HostExperts::limit(std::size_t experts, std::size_t sample, std::size_t capacity,
                         const Matrix& choice) {
   const std::size_t chosen = choice.columns / 2;
   PPTRAIN_ASSERT(choice.rows % sample == 0, "{} rows in samples of {}", choice.rows, sample);
-  launch_each("limit experts", choice.rows / sample, [&](std::size_t number) {
+  launch_.each("limit experts", choice.rows / sample, [&](std::size_t number) {
     std::vector<std::size_t> taken(experts, 0);
     for (std::size_t j = 0; j < chosen; ++j) {
       for (std::size_t row = number * sample; row < (number + 1) * sample; ++row) {
@@ -66,14 +71,6 @@ void HostExperts::limit(std::size_t experts, std::size_t sample, std::size_t cap
   });
 }
 
-void HostExperts::choose_backward(const Matrix& logits, const Matrix& choice, bool normalised,
-                                  const Matrix& dchoice, const Matrix& dlogits) {
-  launch_each("choose experts backward", logits.rows,
-              bodies::ChooseExpertsBackward{read_rows<float>(logits), read_rows<float>(choice),
-                                            read_rows<float>(dchoice), write_rows<float>(dlogits),
-                                            logits.columns, choice.columns / 2, normalised});
-}
-
 void HostExperts::sum(const Matrix& logits, const Matrix& choice, double* sums) {
   const std::size_t experts = logits.columns;
   std::fill_n(sums, 2 * experts, 0.0);
@@ -83,13 +80,6 @@ void HostExperts::sum(const Matrix& logits, const Matrix& choice, double* sums) 
     const RowSoftmax softmax(logits.at<float>(row), experts);
     for (std::size_t e = 0; e < experts; ++e) sums[experts + e] += static_cast<double>(softmax(e));
   }
-}
-
-void HostExperts::weighted_softmax_gradient(const Matrix& logits, const float* weights,
-                                            double factor, const Matrix& dlogits) {
-  launch_each("weighted softmax gradient", logits.rows,
-              bodies::WeightedSoftmaxGradient{read_rows<float>(logits), weights, factor,
-                                              write_rows<float>(dlogits), logits.columns});
 }
 
 void HostExperts::count(const Matrix& choice, std::int64_t first, std::size_t experts,
@@ -109,71 +99,7 @@ void HostExperts::place(const Matrix& choice, std::int64_t first, std::size_t ex
   });
 }
 
-void HostExperts::dispatch(const ExpertPlaces& places, const Matrix& x, const Matrix& out) {
-  PPTRAIN_ASSERT(x.type == out.type && x.rows == places.rows, "{} rows", x.rows);
-  with_type(x.type, [&](auto element) {
-    using T = decltype(element);
-    launch_rows("dispatch", 0, places.rows,
-                bodies::DispatchRow<T>{places.data, places.chosen, read_rows<T>(x),
-                                       write_rows<T>(out), x.columns});
-  });
-}
-
-void HostExperts::combine(const ExpertPlaces& places, const Matrix& x, const Matrix& out) {
-  PPTRAIN_ASSERT(x.type == DType::f32 && out.type == DType::f32 && out.rows == places.rows,
-                 "{} rows", out.rows);
-  launch_rows("combine", 0, places.rows,
-              bodies::CombineRow{places.data, places.chosen, read_rows<float>(x),
-                                 write_rows<float>(out), out.columns});
-}
-
-void HostExperts::take_weights(const ExpertPlaces& places, const Matrix& choice, float* weights) {
-  launch_each("take weights", places.rows,
-              bodies::TakeWeights{places.data, places.chosen, read_rows<float>(choice), weights});
-}
-
-void HostExperts::give_weights(const ExpertPlaces& places, const float* of_places,
-                               const Matrix& dchoice) {
-  launch_each("give weights", places.rows,
-              bodies::GiveWeights{places.data, places.chosen, of_places, write_rows<float>(dchoice),
-                                  dchoice.columns});
-}
-
-void HostExperts::pack_choices(const ExpertPlaces& places, const Matrix& choice, float sender,
-                               const Matrix& packed) {
-  launch_each("pack choices", places.rows,
-              bodies::PackChoices{places.data, places.chosen, read_rows<float>(choice), sender,
-                                  write_rows<float>(packed)});
-}
-
-void HostExperts::weigh(const Matrix& x, const float* weights, const Matrix& out) {
-  PPTRAIN_ASSERT(x.type == out.type, "{} rows of two types", x.rows);
-  with_type(x.type, [&](auto element) {
-    using T = decltype(element);
-    launch_rows("weigh rows", 0, x.rows,
-                bodies::WeighRow<T>{read_rows<T>(x), weights, write_rows<T>(out), x.columns});
-  });
-}
-
-void HostExperts::row_products(const Matrix& x, const Matrix& y, float* products) {
-  PPTRAIN_ASSERT(x.type == y.type && x.rows == y.rows && x.columns == y.columns, "{} and {} rows",
-                 x.rows, y.rows);
-  with_type(x.type, [&](auto element) {
-    using T = decltype(element);
-    launch_rows("row products", 0, x.rows,
-                bodies::RowProduct<T>{read_rows<T>(x), read_rows<T>(y), products, x.columns});
-  });
-}
-
-void HostExperts::sigmoid(const Matrix& logits, float* weights) {
-  launch_each("sigmoid", logits.rows, bodies::Sigmoid{read_rows<float>(logits), weights});
-}
-
-void HostExperts::sigmoid_backward(const float* dweights, const float* weights,
-                                   const Matrix& dlogits) {
-  launch_each("sigmoid backward", dlogits.rows,
-              bodies::SigmoidBackward{dweights, weights, write_rows<float>(dlogits)});
-}
+}  // namespace
 
 ExpertKernels& host_experts() {
   static HostExperts experts;
