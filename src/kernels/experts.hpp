@@ -79,6 +79,9 @@ class ExpertKernels {
                                 const Matrix& dlogits) = 0;
 };
 
+/// Fails where the matrices of a call do not fit together; `x` is the one that the message names.
+void check_experts_call(bool fit, const Matrix& x);
+
 /// The host's.
 ExpertKernels& host_experts();
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "base/error.hpp"
 #include "kernels/bodies/experts.hpp"
 #include "kernels/bodies/typed_rows.hpp"
 #include "kernels/experts.hpp"
@@ -19,8 +18,7 @@ class LaunchedExperts : public ExpertKernels {
 
   void choose(const Matrix& logits, bool normalised, const Matrix& choice) override {
     const std::size_t experts = logits.columns, chosen = choice.columns / 2;
-    PPTRAIN_ASSERT(chosen > 0 && chosen <= experts && logits.rows == choice.rows,
-                   "{} of {} experts", chosen, experts);
+    check_experts_call(chosen > 0 && chosen <= experts && logits.rows == choice.rows, logits);
     launch_.each("choose experts", logits.rows,
                  bodies::ChooseExperts{read_rows<float>(logits), write_rows<float>(choice), experts,
                                        chosen, normalised});
@@ -39,7 +37,7 @@ class LaunchedExperts : public ExpertKernels {
                                                  write_rows<float>(dlogits), logits.columns});
   }
   void dispatch(const ExpertPlaces& places, const Matrix& x, const Matrix& out) override {
-    PPTRAIN_ASSERT(x.type == out.type && x.rows == places.rows, "{} rows", x.rows);
+    check_experts_call(x.type == out.type && x.rows == places.rows, x);
     with_type(x.type, [&](auto element) {
       using T = decltype(element);
       launch_.rows("dispatch", places.rows, x.columns,
@@ -48,8 +46,8 @@ class LaunchedExperts : public ExpertKernels {
     });
   }
   void combine(const ExpertPlaces& places, const Matrix& x, const Matrix& out) override {
-    PPTRAIN_ASSERT(x.type == DType::f32 && out.type == DType::f32 && out.rows == places.rows,
-                   "{} rows", out.rows);
+    check_experts_call(x.type == DType::f32 && out.type == DType::f32 && out.rows == places.rows,
+                       out);
     launch_.rows("combine", places.rows, out.columns,
                  bodies::CombineRow{places.data, places.chosen, read_rows<float>(x),
                                     write_rows<float>(out), out.columns});
@@ -72,7 +70,7 @@ class LaunchedExperts : public ExpertKernels {
                                      write_rows<float>(packed)});
   }
   void weigh(const Matrix& x, const float* weights, const Matrix& out) override {
-    PPTRAIN_ASSERT(x.type == out.type, "{} rows of two types", x.rows);
+    check_experts_call(x.type == out.type, x);
     with_type(x.type, [&](auto element) {
       using T = decltype(element);
       launch_.rows("weigh rows", x.rows, x.columns,
@@ -80,8 +78,7 @@ class LaunchedExperts : public ExpertKernels {
     });
   }
   void row_products(const Matrix& x, const Matrix& y, float* products) override {
-    PPTRAIN_ASSERT(x.type == y.type && x.rows == y.rows && x.columns == y.columns, "{} and {} rows",
-                   x.rows, y.rows);
+    check_experts_call(x.type == y.type && x.rows == y.rows && x.columns == y.columns, x);
     with_type(x.type, [&](auto element) {
       using T = decltype(element);
       launch_.rows("row products", x.rows, x.columns,

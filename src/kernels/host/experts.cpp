@@ -101,6 +101,10 @@ void HostExperts::place(const Matrix& choice, std::int64_t first, std::size_t ex
 
 }  // namespace
 
+void check_experts_call(bool fit, const Matrix& x) {
+  PPTRAIN_ASSERT(fit, "experts of matrices that do not fit one of ({}, {})", x.rows, x.columns);
+}
+
 ExpertKernels& host_experts() {
   static HostExperts experts;
   return experts;
