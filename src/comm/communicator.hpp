@@ -42,6 +42,9 @@ class Communicator {
                            const std::vector<Interval>& slices) = 0;
   /// Runs a collective of f32 values to its end.
   virtual void run(Collective collective, float* data, const std::vector<Interval>& slices) = 0;
+  /// Whether the device orders collectives of f32 values behind each other by itself, without
+  /// memory beside their data: any number of them may be under way then.
+  virtual bool queues_collectives() const { return false; }
   /// data[i] becomes the sum over the members, n values in memory of the host.
   virtual void sum_on_host(double* data, std::size_t n) = 0;
   /// Member k gets sent[k] bytes of `from`, where what goes to the members lies one behind the

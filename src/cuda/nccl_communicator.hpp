@@ -44,6 +44,7 @@ class NcclCommunicator final : public Communicator {
   void run(Collective collective, float* data, const std::vector<Interval>& slices) override {
     wait(start(collective, data, DType::f32, slices));
   }
+  bool queues_collectives() const override { return true; }
   void sum_on_host(double* data, std::size_t n) override { host_->sum_on_host(data, n); }
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;

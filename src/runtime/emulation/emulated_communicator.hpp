@@ -23,6 +23,7 @@ class ForwardingCommunicator : public Communicator {
   void run(Collective collective, float* data, const std::vector<Interval>& slices) override {
     real_->run(collective, data, slices);
   }
+  bool queues_collectives() const override { return real_->queues_collectives(); }
   void sum_on_host(double* data, std::size_t n) override { real_->sum_on_host(data, n); }
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override {

@@ -15,9 +15,10 @@ constexpr std::size_t cut_elements = 16;
 
 void GradientReduction::add_all_reduce(float* data, std::size_t n, std::function<void()> ended) {
   if (group_.size() == 1) n = 0;
-  for (std::size_t begin = 0; begin < n; begin += bucket_elements) {
-    const auto size = static_cast<std::int64_t>(std::min(bucket_elements, n - begin));
-    waiting_.push_back({Collective::all_reduce_sum, data + begin, {{0, size}}});
+  const std::size_t longest = is_queued() ? queued_elements : bucket_elements;
+  for (std::size_t begin = 0; begin < n; begin += longest) {
+    const auto size = static_cast<std::int64_t>(std::min(longest, n - begin));
+    waiting_.push_back({Collective::all_reduce_sum, data + begin, {{0, size}}, !is_queued()});
   }
   if (n == 0) return then(std::move(ended));
   waiting_.back().ended = std::move(ended);
@@ -29,10 +30,13 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
   // A bucket takes a part of every member's slice, so that all have as much to sum.
   std::int64_t longest = 0;
   for (const Interval& slice : slices) longest = std::max(longest, slice.size());
-  const auto part = static_cast<std::int64_t>(bucket_elements / slices.size() + cut_elements);
+  const bool keeps_memory = ended || !is_queued();
+  const std::size_t elements = keeps_memory ? bucket_elements : queued_elements;
+  const auto part = static_cast<std::int64_t>(elements / slices.size() + cut_elements);
   ++num_open_;
   for (std::int64_t begin = 0; begin == 0 || begin < longest; begin += part) {
-    Bucket bucket = {Collective::reduce_scatter_sum, data, {}, begin + part >= longest};
+    Bucket bucket = {
+        Collective::reduce_scatter_sum, data, {}, keeps_memory, begin + part >= longest};
     for (const Interval& slice : slices) {
       bucket.slices.push_back({std::min(slice.begin + begin, slice.end),
                                std::min(slice.begin + begin + part, slice.end)});
@@ -44,13 +48,18 @@ void GradientReduction::add_reduce_scatter(float* data, const std::vector<Interv
 }
 
 void GradientReduction::add_all_gather(float* data, const std::vector<Interval>& slices) {
-  waiting_.push_back({Collective::all_gather, data, slices});  // needs no buffer, however long
+  waiting_.push_back({Collective::all_gather, data, slices, !is_queued()});  // needs no buffer,
+                                                                             // however long
   test();
 }
 
 void GradientReduction::then(std::function<void()> ended) {
-  waiting_.push_back({{}, nullptr, {}, false, std::move(ended)});
+  waiting_.push_back({{}, nullptr, {}, true, false, std::move(ended)});
   test();
+}
+
+bool GradientReduction::is_queued() const {
+  return group_.queues_collectives() && wire_.type == DType::f32;
 }
 
 PendingPtr GradientReduction::start_narrow(Bucket& bucket) {
@@ -88,24 +97,35 @@ bool GradientReduction::end_next(Question ended) {
 
 bool GradientReduction::start_next() {
   if (waiting_.empty()) return false;
-  if (running_.size() == buckets_in_flight) {
-    if (!running_.front().has_ended) return false;
+  while (!running_.empty() && running_.front().has_ended && !running_.front().keeps_memory)
     running_.pop_front();
-  }
   Bucket& next = waiting_.front();
+  if (next.keeps_memory && num_keepers_ == buckets_in_flight && !drop_first_keeper()) return false;
   PendingPtr pending;
   if (next.collective && wire_.type == DType::bf16 && group_.size() > 1) {
     pending = start_narrow(next);
   } else if (next.collective) {
     pending = group_.start(*next.collective, next.data, DType::f32, next.slices);
   }
-  running_.push_back({std::move(pending), next.is_last, std::move(next.ended)});
+  num_keepers_ += next.keeps_memory;
+  running_.push_back({std::move(pending), next.keeps_memory, next.is_last, std::move(next.ended)});
   waiting_.pop_front();
   return true;
 }
 
+bool GradientReduction::drop_first_keeper() {
+  bool dropped = false;
+  while (!dropped && !running_.empty() && running_.front().has_ended) {
+    dropped = running_.front().keeps_memory;
+    num_keepers_ -= dropped;
+    running_.pop_front();
+  }
+  return dropped;
+}
+
 void GradientReduction::drop_ended() {
-  while (!running_.empty() && running_.front().has_ended) running_.pop_front();
+  while (drop_first_keeper()) {
+  }
 }
 
 std::string GradientReduction::missing() const {

@@ -11,17 +11,20 @@
 
 namespace pptrain {
 
-/// Sums of long arrays over a group (and what follows them), in buckets, a few of which are under
-/// way at once: the buffers stay small, and the second half of one bucket overlaps the first half
-/// of the next. Arrays are summed in the order in which they are added, which must be the same on
-/// all members.
+/// Sums of long arrays over a group (and what follows them), in buckets. Of those that keep memory
+/// a few are under way at once: the buffers stay small, and the second half of one bucket overlaps
+/// the first half of the next. Others, of a group that queues its collectives on the device, start
+/// as soon as they are added, so that they run beside the tasks that the device was told meanwhile.
+/// Arrays are summed in the order in which they are added, which must be the same on all members.
 ///
-/// A bucket keeps its buffer, and what `ended` holds, until another takes its place or
-/// `drop_ended`: what a rank holds does not depend on when its peers came.
+/// A bucket keeps its buffer, and what `ended` of a reduce-scatter holds, until another takes its
+/// place or `drop_ended`: what a rank holds does not depend on when its peers came.
 class GradientReduction final : public Pending {
  public:
   static constexpr std::size_t bucket_elements = gradient_bucket_elements;  ///< 4 MiB of fp32
-  static constexpr std::size_t buckets_in_flight = 2;
+  static constexpr std::size_t buckets_in_flight = 2;  ///< of those that keep memory
+  /// Elements of a bucket that keeps none: 24 MiB, which fast links want.
+  static constexpr std::size_t queued_elements = 6 * bucket_elements;
 
   /// For a wire in bf16 a bucket's values are rounded to it before they go and where they are
   /// summed; with them the buffer is as large as in fp32.
@@ -53,12 +56,14 @@ class GradientReduction final : public Pending {
     std::optional<Collective> collective = {};  ///< nothing: only what comes at its end
     float* data = nullptr;
     std::vector<Interval> slices = {};
+    bool keeps_memory = true;
     bool is_last = false;  ///< of the array of a reduce-scatter
     /// Called when the bucket has ended; may be empty.
     std::function<void()> ended = {};
   };
   struct Running {
     PendingPtr pending;  ///< null: nothing to wait for
+    bool keeps_memory;
     bool is_last;
     /// Called when the bucket has ended; may be empty.
     std::function<void()> ended;
@@ -66,6 +71,10 @@ class GradientReduction final : public Pending {
   };
   /// Starts a bucket in bf16; what it calls at its end brings the sums back first.
   PendingPtr start_narrow(Bucket& bucket);
+  /// Whether a bucket of f32 values on the wire needs no memory beside its data.
+  bool is_queued() const;
+  /// Lets go of what has ended, up to the first bucket that keeps memory; whether there was one.
+  bool drop_first_keeper();
   using Question = bool (Pending::*)();  ///< whether one has ended, or may count as ended
   bool advance(Question ended);
   // Whether there was one to end or to start.
@@ -77,6 +86,7 @@ class GradientReduction final : public Pending {
   std::deque<Bucket> waiting_;
   std::deque<Running> running_;  // and, before those, ended
   int num_open_ = 0;
+  std::size_t num_keepers_ = 0;  ///< among `running_`
 };
 
 }  // namespace pptrain
