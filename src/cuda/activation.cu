@@ -113,7 +113,7 @@ void CudaKernels::gate_forward(Activation activation, const Matrix& gate, const 
   });
 }
 
-void CudaKernels::gate_backward(const GateBackward& call) {
+void CudaKernels::gate_backward(const GateBackwardCall& call) {
   const Extent extent =
       Extent::of(call.gate.rows, call.gate.columns,
                  {&call.gate, &call.up, &call.dout, &call.dgate, &call.dup, &call.out});

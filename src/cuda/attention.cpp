@@ -16,14 +16,14 @@ class CudaAttention final : public Attention {
       : device_(device),
         cudnn_(fused == FusedAttention::own ? nullptr : make_cudnn_attention(device)) {}
 
-  void forward(const AttentionForward& call, Arena& workspace) override {
+  void forward(const AttentionForwardCall& call, Arena& workspace) override {
     check_attention(call.form, call.q, call.k, call.v, call.out);
     if (cudnn_ != nullptr && cudnn_->takes(call.form, call.q, call.k, call.v, call.out))
       return cudnn_->forward(call, workspace);
     cuda::flash_forward(device_.stream(), shape_of(call.form), call);
   }
 
-  void backward(const AttentionBackward& call, Arena& workspace) override {
+  void backward(const AttentionBackwardCall& call, Arena& workspace) override {
     check_attention(call.form, call.q, call.k, call.v, call.out);
     check_attention(call.form, call.dq, call.dk, call.dv, call.dout);
     const bool are_alike = call.dq.stride == call.q.stride && call.dk.stride == call.k.stride &&

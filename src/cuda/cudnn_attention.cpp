@@ -48,8 +48,8 @@ class CudnnAttentionOfDevice final : public CudnnAttention {
 
   bool takes(const AttentionForm& form, const Matrix& q, const Matrix& k, const Matrix& v,
              const Matrix& out) override;
-  void forward(const AttentionForward& call, Arena& workspace) override;
-  void backward(const AttentionBackward& call, Arena& workspace) override;
+  void forward(const AttentionForwardCall& call, Arena& workspace) override;
+  void backward(const AttentionBackwardCall& call, Arena& workspace) override;
   std::string name() const override {
     const std::size_t version = cudnnGetVersion();
     return fmt::format("cuDNN {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
@@ -175,7 +175,7 @@ void CudnnAttentionOfDevice::run(const CudnnPlan& plan, Run call) {
   device_.stream().call(call.kind, run_now, call.shape, call.scale, of_call, call.scratch);
 }
 
-void CudnnAttentionOfDevice::forward(const AttentionForward& call, Arena& workspace) {
+void CudnnAttentionOfDevice::forward(const AttentionForwardCall& call, Arena& workspace) {
   const CudnnAttentionShape shape = shape_of(call.form, call.q, call.k, call.v, call.out);
   const auto& [graph, plan] = compiled(plans_, shape);
   std::vector<const void*> pointers(graph.graph.num_tensors());
@@ -192,7 +192,7 @@ void CudnnAttentionOfDevice::forward(const AttentionForward& call, Arena& worksp
               scratch.data()});
 }
 
-void CudnnAttentionOfDevice::backward(const AttentionBackward& call, Arena& workspace) {
+void CudnnAttentionOfDevice::backward(const AttentionBackwardCall& call, Arena& workspace) {
   const CudnnAttentionShape shape = shape_of(call.form, call.q, call.k, call.v, call.out);
   const auto& [graph, plan] = compiled(backward_plans_, shape);
   const Tensor delta(workspace, call.form.samples * call.form.heads, call.form.sequence_length),

@@ -40,10 +40,11 @@ struct FlashScratch {
 };
 
 /// log_sum is (samples, heads, length). `shape` is that of the call's form on this GPU.
-void flash_forward(ComputeStream& stream, const FlashShape& shape, const AttentionForward& call);
+void flash_forward(ComputeStream& stream, const FlashShape& shape,
+                   const AttentionForwardCall& call);
 /// Writes dq, dk and dv.
-void flash_backward(ComputeStream& stream, const FlashShape& shape, const AttentionBackward& call,
-                    const FlashScratch& scratch);
+void flash_backward(ComputeStream& stream, const FlashShape& shape,
+                    const AttentionBackwardCall& call, const FlashScratch& scratch);
 
 /// Floats in which tiles of queries leave the gradient of their bias.
 std::size_t diagonal_sums(const FlashShape& shape);

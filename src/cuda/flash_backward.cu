@@ -206,8 +206,8 @@ __global__ void key_gradients(FlashShape s, FlashGradients<T> g) {
 
 }  // namespace
 
-void flash_backward(ComputeStream& stream, const FlashShape& shape, const AttentionBackward& call,
-                    const FlashScratch& scratch) {
+void flash_backward(ComputeStream& stream, const FlashShape& shape,
+                    const AttentionBackwardCall& call, const FlashScratch& scratch) {
   for_type_and_tile(call.q.type, shape, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);

@@ -63,7 +63,8 @@ __global__ void forward(FlashShape s, Rows<const T> q, Rows<const T> k, Rows<con
 
 }  // namespace
 
-void flash_forward(ComputeStream& stream, const FlashShape& shape, const AttentionForward& call) {
+void flash_forward(ComputeStream& stream, const FlashShape& shape,
+                   const AttentionForwardCall& call) {
   for_type_and_tile(call.q.type, shape, [&](auto element, auto tile) {
     using T = decltype(element);
     using Tile = decltype(tile);

@@ -12,8 +12,8 @@ class CudaKernels final : public Kernels {
  public:
   explicit CudaKernels(CudaDevice& device) : device_(device), scratch_(device) {}
 
-  void residual_norm_forward(const ResidualNormForward& norm) override;
-  void norm_backward(const NormBackward& norm) override;
+  void residual_norm_forward(const ResidualNormCall& norm) override;
+  void norm_backward(const NormBackwardCall& norm) override;
   void residual_add(const Matrix& x, const Matrix& y, const float* bias,
                     const Matrix& out) override;
   void activation_forward(Activation activation, const Matrix& u, const Matrix& out) override;
@@ -21,7 +21,7 @@ class CudaKernels final : public Kernels {
                            const Matrix& du, const Matrix& out) override;
   void gate_forward(Activation activation, const Matrix& gate, const Matrix& up,
                     const Matrix& out) override;
-  void gate_backward(const GateBackward& call) override;
+  void gate_backward(const GateBackwardCall& call) override;
   void rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table,
               bool back) override;
   void add_column_sums(const Matrix& d, float* gradient) override;

@@ -40,7 +40,7 @@ bool is_packed(std::initializer_list<const Matrix*> matrices,
 
 }  // namespace
 
-void CudaKernels::residual_norm_forward(const ResidualNormForward& norm) {
+void CudaKernels::residual_norm_forward(const ResidualNormCall& norm) {
   check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
   with_norm_types(norm.x, norm.normalised, [&](auto in, auto element) {
     using X = decltype(in);
@@ -65,7 +65,7 @@ void CudaKernels::residual_norm_forward(const ResidualNormForward& norm) {
   });
 }
 
-void CudaKernels::norm_backward(const NormBackward& norm) {
+void CudaKernels::norm_backward(const NormBackwardCall& norm) {
   check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
   if (norm.x.rows == 0) return;
   const bool packed =

@@ -7,7 +7,7 @@ namespace pptrain {
 
 /// dgate = dout * up * f'(gate), dup = dout * f(gate), and out = f(gate) * up again for the weight
 /// gradient. All (R, C) T; each of the three results may take the place of any of the arguments.
-struct GateBackward {
+struct GateBackwardCall {
   Activation activation;
   Matrix gate, up, dout;
   Matrix dgate, dup, out;
@@ -30,7 +30,7 @@ class ActivationKernels {
                             const Matrix& out) = 0;
 
   /// The gradients of a gate and of what it lets through.
-  virtual void gate_backward(const GateBackward& call) = 0;
+  virtual void gate_backward(const GateBackwardCall& call) = 0;
 };
 
 }  // namespace pptrain

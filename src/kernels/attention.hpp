@@ -56,7 +56,7 @@ struct AttentionForm {
 
 /// Arguments of a forward pass. R = samples * sequence_length rows, K = samples * keys(); k and v
 /// may be columns of one matrix. Results overlap no argument.
-struct AttentionForward {
+struct AttentionForwardCall {
   AttentionForm form;
   Matrix q;        ///< (R, heads * head_size) T
   Matrix k, v;     ///< (K, key_heads * head_size) T
@@ -65,7 +65,7 @@ struct AttentionForward {
 };
 
 /// Arguments of a backward pass, with out and log_sum as the forward pass left them.
-struct AttentionBackward {
+struct AttentionBackwardCall {
   AttentionForm form;
   Matrix q, k, v, out;
   const float* log_sum;
@@ -79,9 +79,9 @@ class Attention {
  public:
   virtual ~Attention() = default;
   /// Writes `out` and `log_sum`. Scratch comes from `workspace`.
-  virtual void forward(const AttentionForward& call, Arena& workspace) = 0;
+  virtual void forward(const AttentionForwardCall& call, Arena& workspace) = 0;
   /// Writes dq, dk and dv; those of a key head are sums over its query heads here, in order.
-  virtual void backward(const AttentionBackward& call, Arena& workspace) = 0;
+  virtual void backward(const AttentionBackwardCall& call, Arena& workspace) = 0;
   /// For logs: "host", "cuDNN 9.19".
   virtual std::string name() const = 0;
 };

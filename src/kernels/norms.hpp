@@ -7,7 +7,7 @@ namespace pptrain {
 
 /// sum = x + y + bias, then normalised = the norm of sum. Heads of d elements side by side, (R,
 /// heads * d) without gaps, are given as (R * heads, d).
-struct ResidualNormForward {
+struct ResidualNormCall {
   NormForm form;
   Matrix x;             ///< (R, H) f32 or of the type of `normalised`
   Matrix y;             ///< (R, H) f32; null data: sum = x, nothing is added or written
@@ -22,7 +22,7 @@ struct ResidualNormForward {
 
 /// dx = residual_gradient + dnorm/dx; adds to the gradients of gain and offset, and writes the
 /// forward's normalised output again, which the weight gradient needs (recomputed, not stored).
-struct NormBackward {
+struct NormBackwardCall {
   NormForm form;
   Matrix dnormalised;        ///< (R, H) T or f32
   Matrix x;                  ///< (R, H) the norm's input, f32 or T
@@ -42,9 +42,9 @@ class NormKernels {
  public:
   virtual ~NormKernels() = default;
   /// Adds to the residual stream and normalises the sum.
-  virtual void residual_norm_forward(const ResidualNormForward& norm) = 0;
+  virtual void residual_norm_forward(const ResidualNormCall& norm) = 0;
   /// The gradients of a norm.
-  virtual void norm_backward(const NormBackward& norm) = 0;
+  virtual void norm_backward(const NormBackwardCall& norm) = 0;
   /// out = x + y + bias; all (R, H) f32. bias (H), or null: none.
   virtual void residual_add(const Matrix& x, const Matrix& y, const float* bias,
                             const Matrix& out) = 0;

@@ -36,7 +36,7 @@ std::int64_t peak_stored(const TaskOrder& order) {
 std::map<std::int64_t, Interval> received_samples(const Program& program, Payload payload) {
   std::map<std::int64_t, Interval> result;
   for (const Instruction& i : program.instructions) {
-    const bool is_first = payload == Payload::tied_gradient || i.micro_batch().value == 0;
+    const bool is_first = i.is_tied() || i.micro_batch().value == 0;
     if (i.op == Op::wait_receive && i.payload == payload && is_first)
       result[i.peer.value] = i.interval;
   }

@@ -21,9 +21,7 @@ Programs sliced(const Plan& plan, const std::vector<Tie>& ties = {}) {
 }
 
 /// Whether an instruction is about the first micro-batch, or a tied gradient.
-bool is_first(const Instruction& i) {
-  return i.payload == Payload::tied_gradient || i.micro_batch().value == 0;
-}
+bool is_first(const Instruction& i) { return i.is_tied() || i.micro_batch().value == 0; }
 
 /// Two stages of two replicas: the first has one and three of four samples, the second two each.
 /// Devices follow one another.

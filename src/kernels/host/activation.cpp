@@ -43,7 +43,7 @@ void HostKernels::gate_forward(Activation activation, const Matrix& gate, const 
   });
 }
 
-void HostKernels::gate_backward(const GateBackward& call) {
+void HostKernels::gate_backward(const GateBackwardCall& call) {
   with_type(call.gate.type, [&](auto element) {
     using T = decltype(element);
     bodies::with_activation(call.activation, [&](auto f) {

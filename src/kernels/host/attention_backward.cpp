@@ -105,7 +105,7 @@ bool is_last_of_key(const AttentionForm& form, std::size_t head) {
 }
 
 /// Copies of one head's inputs; those of its key head stay from one query head to the next.
-void load(const AttentionBackward& call, std::size_t sample, std::size_t head,
+void load(const AttentionBackwardCall& call, std::size_t sample, std::size_t head,
           const BackwardScratch& s) {
   const AttentionForm& form = call.form;
   copy_rows(head_of(form, call.q, sample, head), s.q);
@@ -126,7 +126,7 @@ void clear_unseen(const SeenKeys& seen, const Head& head) {
   }
 }
 
-void backward_head(const AttentionBackward& call, std::size_t sample, std::size_t number,
+void backward_head(const AttentionBackwardCall& call, std::size_t sample, std::size_t number,
                    const BackwardScratch& s) {
   const AttentionForm& form = call.form;
   const std::size_t key_head = form.key_head_of(number);
@@ -155,7 +155,7 @@ void backward_head(const AttentionBackward& call, std::size_t sample, std::size_
 
 }  // namespace
 
-void HostAttention::backward(const AttentionBackward& call, Arena& workspace) {
+void HostAttention::backward(const AttentionBackwardCall& call, Arena& workspace) {
   check_attention(call.form, call.q, call.k, call.v, call.out);
   check_attention(call.form, call.dq, call.dk, call.dv, call.dout);
   const bool in_place = call.form.heads == 0 || is_panels(head_of(call.form, call.dq, 0, 0));

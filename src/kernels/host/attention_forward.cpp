@@ -49,7 +49,7 @@ void forward_tile(const AttentionForm& form, const QueryTile& tile, const HeadQu
 
 }  // namespace
 
-void HostAttention::forward(const AttentionForward& call, Arena& workspace) {
+void HostAttention::forward(const AttentionForwardCall& call, Arena& workspace) {
   check_attention(call.form, call.q, call.k, call.v, call.out);
   const ForwardScratch scratch(call.form, workspace);
   for (std::size_t sample = 0; sample < call.form.samples; ++sample) {

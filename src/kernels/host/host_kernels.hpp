@@ -7,8 +7,8 @@ namespace pptrain {
 /// The shared bodies, launched by Kokkos.
 class HostKernels final : public Kernels {
  public:
-  void residual_norm_forward(const ResidualNormForward& norm) override;
-  void norm_backward(const NormBackward& norm) override;
+  void residual_norm_forward(const ResidualNormCall& norm) override;
+  void norm_backward(const NormBackwardCall& norm) override;
   void residual_add(const Matrix& x, const Matrix& y, const float* bias,
                     const Matrix& out) override;
   void activation_forward(Activation activation, const Matrix& u, const Matrix& out) override;
@@ -16,7 +16,7 @@ class HostKernels final : public Kernels {
                            const Matrix& du, const Matrix& out) override;
   void gate_forward(Activation activation, const Matrix& gate, const Matrix& up,
                     const Matrix& out) override;
-  void gate_backward(const GateBackward& call) override;
+  void gate_backward(const GateBackwardCall& call) override;
   void rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table,
               bool back) override;
   void add_column_sums(const Matrix& d, float* gradient) override;

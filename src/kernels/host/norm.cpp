@@ -37,7 +37,7 @@ void kernels::check_norm(const NormForm& form, const Matrix& x, const Matrix& no
                  "a norm from 16 bits to another type");
 }
 
-void HostKernels::residual_norm_forward(const ResidualNormForward& norm) {
+void HostKernels::residual_norm_forward(const ResidualNormCall& norm) {
   check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
   with_norm_types(norm.x, norm.normalised, [&](auto in, auto element) {
     using X = decltype(in);
@@ -51,7 +51,7 @@ void HostKernels::residual_norm_forward(const ResidualNormForward& norm) {
   });
 }
 
-void HostKernels::norm_backward(const NormBackward& norm) {
+void HostKernels::norm_backward(const NormBackwardCall& norm) {
   check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
   const bodies::NormWeights weights = norm_weights(norm.form, norm.gain, norm.offset);
   with_norm_types(
