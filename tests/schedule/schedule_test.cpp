@@ -251,7 +251,7 @@ TEST_CASE(
         "device 1: add tied gradients comes without rows in one piece");
   wrong = programs;
   for (Instruction& i : wrong[1].instructions) {
-    if (i.op == Op::hand_over && i.chunk() == ChunkId(0)) i.interval = {1, 4};
+    if (i.op == Op::hand_over && i.tie().receiving_end == 0) i.interval = {1, 4};
   }
   CHECK(find_violation(plan, wrong, ties) ==
         "device 1: add tied gradients comes without rows in one piece");
