@@ -1,11 +1,10 @@
-// Buckets of distances as transformers' T5Attention has them.
+#include "model/operators.hpp"
+
 #include <string>
 
-#include "model/operators.hpp"
 #include "support/catch.hpp"
 
-using namespace pptrain;
-
+namespace pptrain {
 namespace {
 
 /// "distance:bucket" wherever the bucket is another one than that of the distance before.
@@ -19,9 +18,7 @@ std::string changes(const DistanceBuckets& buckets, std::int64_t first, std::int
   return text;
 }
 
-}  // namespace
-
-TEST_CASE("distances are in the buckets of transformers", "[families]") {
+TEST_CASE("distances are in the buckets that T5Attention of transformers has", "[families]") {
   CHECK(changes({32, 128, true}, -300, 300) ==
         "-90:14 -63:13 -45:12 -31:11 -22:10 -15:9 -11:8 -7:7 -6:6 -5:5 -4:4 -3:3 -2:2 -1:1 0:0 "
         "1:17 2:18 3:19 4:20 "
@@ -38,3 +35,6 @@ TEST_CASE("distances are in the buckets of transformers", "[families]") {
   CHECK(bucket_of({16, 32, true}, -1000) == 7);
   CHECK(bucket_of({16, 32, true}, 1000) == 15);
 }
+
+}  // namespace
+}  // namespace pptrain
