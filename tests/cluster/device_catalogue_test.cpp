@@ -128,5 +128,31 @@ TEST_CASE("names count whatever their case, separators and maker", "[cluster][ca
   }
 }
 
+TEST_CASE("who misspells a name is told those that have it, else its beginning, else nearly so",
+          "[cluster][catalogue]") {
+  using Names = std::vector<std::string>;
+  const Names names = {"dgx-a100-40", "dgx-a100-80", "a100-pcie-80gb", "h100-sxm-80gb", "l40s"};
+  CHECK(similar_names("NVIDIA A100", names) ==
+        Names{"dgx-a100-40", "dgx-a100-80", "a100-pcie-80gb"});
+  CHECK(similar_names("dgx-b200", names) == Names{"dgx-a100-40", "dgx-a100-80"});
+  CHECK(similar_names("l40x", names) == Names{"l40s"});
+  CHECK(similar_names("toaster", names).empty());
+  CHECK(similar_names("t", {"t-1", "t-2", "t-3", "t-4", "t-5", "t-6"}) ==
+        Names{"t-1", "t-2", "t-3", "t-4", "t-5"});
+}
+
+TEST_CASE("a kind of the catalogue is added to a cluster that has none of its name",
+          "[cluster][catalogue]") {
+  Cluster cluster;
+  cluster.device_kinds = {{"l4", 1e9, {}}};
+  add_catalogue_kind(cluster, "l4");
+  REQUIRE(cluster.device_kinds.size() == 1);
+  CHECK(cluster.device_kinds.front().memory == 1e9);  // as the cluster has it
+  add_catalogue_kind(cluster, "t4");
+  REQUIRE(cluster.device_kinds.size() == 2);
+  CHECK(cluster.device_kinds.back().name == "t4");
+  CHECK(cluster.device_kinds.back().memory == 16 * gb);
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -1,5 +1,7 @@
 #include "cluster/node_catalogue.hpp"
 
+#include <set>
+
 #include "cluster/device_catalogue.hpp"
 #include "support/catch.hpp"
 
@@ -47,6 +49,28 @@ TEST_CASE("nodes have the devices and the network that their makers publish",
     CHECK(group.link.bandwidth == catalogue_device(row.device)->link.bandwidth);
     CHECK(group.host_link.bandwidth > 0.0);
     CHECK(node->source.find(", 20") != std::string::npos);
+  }
+}
+
+TEST_CASE("a node has its names and no other's, whatever their case and separators",
+          "[cluster][catalogue]") {
+  std::set<std::string> names;
+  for (const CatalogueNode& node : node_catalogue()) {
+    CAPTURE(node.name);
+    CHECK(names.insert(plain_name(node.name)).second);
+    CHECK(catalogue_node(node.name) == &node);
+    for (const std::string& alias : node.aliases) {
+      CHECK(names.insert(alias).second);
+      CHECK(catalogue_node(alias) == &node);
+    }
+    // An expression names either a node or a device.
+    CHECK(catalogue_device(node.name) == nullptr);
+  }
+  REQUIRE(catalogue_node("NVIDIA DGX H100") != nullptr);
+  CHECK(catalogue_node("NVIDIA DGX H100")->name == "dgx-h100");
+  for (const char* none : {"", "dgx", "dgx-h10", "h100-sxm-80gb", "p5"}) {
+    CAPTURE(none);
+    CHECK(catalogue_node(none) == nullptr);
   }
 }
 

@@ -113,5 +113,13 @@ TEST_CASE("each wrong value of a cluster is refused with its line", "[cluster][t
         }).starts_with("c.toml: the cluster has no nodes"));
 }
 
+TEST_CASE("a job in place of a cluster is refused with what to name", "[cluster][toml]") {
+  for (const std::string section : {"job", "model", "data", "training"}) {
+    CHECK(complaint_of([&] { parse_cluster("[" + section + "]\n", "j.toml"); })
+              .starts_with("j.toml: this is a job and no cluster (it has [" + section +
+                           "]); name a CLUSTER.toml: "));
+  }
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -1,5 +1,6 @@
 #include "model/operators.hpp"
 
+#include <numbers>
 #include <string>
 
 #include "support/catch.hpp"
@@ -34,6 +35,51 @@ TEST_CASE("distances are in the buckets that T5Attention of transformers has", "
   CHECK(bucket_of({16, 32, false}, 7) == 0);
   CHECK(bucket_of({16, 32, true}, -1000) == 7);
   CHECK(bucket_of({16, 32, true}, 1000) == 15);
+}
+
+TEST_CASE("positions turn by powers of theta, which a scaling divides where wavelengths are long",
+          "[families]") {
+  using Scaling = RotaryForm::Scaling;
+  RotaryForm form = {.theta = 10000.0, .rotated = 4};
+  CHECK(rotary_frequency(form, 0) == 1.0);
+  CHECK(rotary_frequency(form, 1) == Approx(0.01));
+  form.factor = 8.0;
+  CHECK(rotary_frequency(form, 1) == Approx(0.01));  // of no scaling
+  form.scaling = Scaling::linear;
+  CHECK(rotary_frequency(form, 0) == 1.0 / 8.0);
+  CHECK(rotary_frequency(form, 1) == Approx(0.01 / 8.0));
+  // Of llama3 wavelengths stay that fit the original length four times, and those are divided that
+  // do not fit it once; one that fits it 2.5 times is half of each.
+  form.scaling = Scaling::llama3;
+  const auto second = [&](double fits) {
+    form.original_length = fits * 2.0 * std::numbers::pi / 0.01;
+    return rotary_frequency(form, 1);
+  };
+  CHECK(second(5.0) == Approx(0.01));
+  CHECK(second(2.5) == Approx(0.01 * (0.5 + 0.5 / 8.0)));
+  CHECK(second(0.9) == Approx(0.01 / 8.0));
+}
+
+TEST_CASE("a value is whole where no axis divides it, and its rows where experts do",
+          "[families]") {
+  Value value;
+  CHECK((value.is_whole() && value.has_all_columns()));
+  value.divided.axis = ShardAxis::experts;
+  CHECK((!value.is_whole() && value.has_all_columns()));
+  value.divided.axis = ShardAxis::columns;
+  CHECK((!value.is_whole() && !value.has_all_columns()));
+}
+
+TEST_CASE("an operator works in place where its first input is its result", "[families]") {
+  Operator op = {op::Addition{}, {3, 5}, 3, {}};
+  CHECK(op.in_place());
+  CHECK((op.as<op::Addition>() != nullptr && op.as<op::Scaling>() == nullptr));
+  op.output = 5;
+  CHECK_FALSE(op.in_place());
+  op.output.reset();
+  CHECK_FALSE(op.in_place());
+  op = {op::Features{}, {}, 0, {}};
+  CHECK_FALSE(op.in_place());
 }
 
 }  // namespace

@@ -9,13 +9,13 @@
 namespace pptrain {
 namespace {
 
-Config published_job(const std::string& more) {
-  return parse_config("[model]\nfrom = \"" + test_data("models/llama") + "\"\n" + more, "job.toml",
-                      "");
+Config published_job(const std::string& model, const std::string& more = "") {
+  return parse_config("[model]\nfrom = \"" + test_data("models/" + model) + "\"\n" + more,
+                      "job.toml", "");
 }
 
 std::string complaint_of_llama(const std::string& more) {
-  const Config config = published_job(more);
+  const Config config = published_job("llama", more);
   return complaint_of([&] { build_model_of(config); });
 }
 
@@ -75,6 +75,38 @@ TEST_CASE("the size of a micro-batch is the user's where losses depend on it", "
   CHECK_THAT(complaint_of([&] { check_fits(single, resnet(8)); }),
              Catch::Contains("one value in each channel") &&
                  Catch::Contains("use a micro_batch_size of 2 or more"));
+}
+
+TEST_CASE("context parallelism divides the positions of texts alone", "[families]") {
+  CHECK(complaint_of_resnet("micro_batch_size = 2",
+                            "[parallelism]\nlike = \"megatron\"\ncontext = 2\n") ==
+        "job.toml:11: context = 2, but the samples of resnet are no tokens (context parallelism "
+        "divides the positions of texts); leave the key out");
+}
+
+TEST_CASE("no more replicas divide experts than there are experts", "[families]") {
+  const auto refused = [](const std::string& model, int replicas) {
+    const Config config =
+        published_job(model, "[parallelism]\nexpert = " + std::to_string(replicas) + "\n");
+    return complaint_of([&] { build_model_of(config); });
+  };
+  CHECK(refused("mixtral", 4) == "nothing was refused");
+  CHECK(refused("mixtral", 5) ==
+        "job.toml:4: expert = 5, but mixtral has 4 experts in each such layer (each of the "
+        "replicas that divide them has one at least); use at most 4 or \"auto\"");
+  CHECK(refused("llama", 2).starts_with("job.toml:4: expert = 2, but llama has no experts ("));
+}
+
+TEST_CASE("losses depend on micro-batches where experts are balanced over them", "[families]") {
+  const Model model = build_model_of(published_job("mixtral"));
+  Config config;
+  CHECK_FALSE(sums_over_micro_batches(config, model));
+  CHECK_NOTHROW(check_plan_batches(config, model, 4, "plan.json"));
+  config.training.router_aux_loss = 0.01;
+  CHECK(sums_over_micro_batches(config, model));
+  CHECK(complaint_of([&] { check_plan_batches(config, model, 4, "plan.json"); }) ==
+        "plan.json: micro_batch_size = 4 (router_aux_loss balances experts over a micro-batch, and "
+        "the configuration has none); make both equal");
 }
 
 }  // namespace

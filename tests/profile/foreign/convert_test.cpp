@@ -102,5 +102,23 @@ TEST_CASE("a final norm of its own belongs to the output", "[foreign]") {
   CHECK(profile.seconds(3, "slow", 1, 1)->total() == Approx(0.012));
 }
 
+TEST_CASE("what nobody said of the execution is that of the planner's measurements", "[foreign]") {
+  ForeignProfile from;
+  from.runtime = "megatron";
+  from.element_bytes = 2.0;
+  const auto taken = [&](const std::string& keys) {
+    Config config = small_job(keys);
+    const std::vector<std::string> notes = take_execution(from, config);
+    return fmt::format("{} {}: {}", config.profile.like, to_string(config.training.precision),
+                       fmt::join(notes, "; "));
+  };
+  const std::string memory = "memory as megatron needs it";
+  CHECK(taken("") == "megatron bf16: " + memory + "; bf16, as its weights have 2 bytes");
+  CHECK(taken("precision = \"fp16\"\n") == "megatron fp16: " + memory);
+  CHECK(taken("precision = \"fp32\"\n[profile]\nlike = \"jax\"\n") == "jax fp32: ");
+  from.element_bytes = 0.0;
+  CHECK(taken("") == "megatron fp32: " + memory + "; fp32, as the files name no precision");
+}
+
 }  // namespace
 }  // namespace pptrain

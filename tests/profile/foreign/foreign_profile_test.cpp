@@ -111,5 +111,31 @@ TEST_CASE("an unknown planner is refused with the one that is meant", "[foreign]
              Catch::Contains("did you mean \"sailor\""));
 }
 
+TEST_CASE("times are in the order of devices, degrees and samples", "[foreign]") {
+  const Folder folder;
+  write_metis(folder);
+  const ForeignProfile from = read_foreign_profile("metis", folder.path());
+  std::vector<std::string> order;
+  for (const ForeignTimes& times : from.times)
+    order.push_back(fmt::format("{} {} {}", times.device, times.tensor_parallel, times.samples));
+  CHECK(order == std::vector<std::string>{"A100 1 1", "A100 1 4", "A100 2 4", "T4 1 1"});
+  CHECK(from.devices() == std::vector<std::string>{"A100", "T4"});
+  CHECK(from.num_layers() == 4);
+}
+
+TEST_CASE("a profile is whole with outputs of all layers but the last, and what each stores",
+          "[foreign]") {
+  ForeignProfile from;
+  CHECK_FALSE(from.is_whole());
+  CHECK(from.num_layers() == 0);
+  from.sizes = {{10.0, 4.0, 16.0, {{1, 8.0}}}, {10.0, 0.0, 0.0, {{1, 8.0}}}};
+  CHECK(from.is_whole());
+  ForeignProfile without_output = from;
+  without_output.sizes.front().output_bytes = 0.0;
+  CHECK_FALSE(without_output.is_whole());
+  from.sizes.back().stored_bytes = {{2, 4.0}};  // of another degree
+  CHECK_FALSE(from.is_whole());
+}
+
 }  // namespace
 }  // namespace pptrain
