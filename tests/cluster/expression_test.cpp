@@ -1,6 +1,7 @@
 // Clusters in one line of text.
 #include "cluster/expression.hpp"
 
+#include "cluster/device_catalogue.hpp"
 #include "cluster/read.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
@@ -122,6 +123,20 @@ TEST_CASE("bad expressions are refused with what to write", "[cluster][expressio
     CHECK(message.find("; ") != std::string::npos);
   }
   CHECK(complaint_of([] { parse_cluster_expression("0x l40s"); }).ends_with(example));
+}
+
+TEST_CASE("the catalogues fit a screen of 80 columns", "[cluster][catalogue]") {
+  for (const bool details : {false, true}) {
+    const std::string text = describe_catalogue(details);
+    std::size_t begin = 0;
+    for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      CAPTURE(text.substr(begin, end - begin));
+      CHECK(end - begin <= 80);
+    }
+    for (const CatalogueDevice& device : device_catalogue())
+      CHECK(text.find(device.name) != std::string::npos);
+    CHECK((text.find("data sheet") != std::string::npos) == details);
+  }
 }
 
 }  // namespace

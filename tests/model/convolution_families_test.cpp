@@ -1,7 +1,6 @@
 // What is particular to families of convolutional networks.
 #include <algorithm>
 
-#include "config/read.hpp"
 #include "model/build/check.hpp"
 #include "model/build/dropout.hpp"
 #include "model/families/families.hpp"
@@ -9,7 +8,6 @@
 #include "model/optimizers/update_rule.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
-#include "support/files.hpp"
 
 namespace pptrain {
 namespace {
@@ -154,34 +152,6 @@ TEST_CASE("a layer has as many batch norms with dropout as without", "[families]
   CHECK(block.batch_norm_channels == 4.0 + 4.0 + 16.0 + 16.0);
   CHECK(layer(dropping, "block.1.0").batch_norms == block.batch_norms);
   CHECK(layer(dropping, "block.1.0").batch_norm_channels == block.batch_norm_channels);
-}
-
-/// What is said of a job for the residual network of the tests.
-std::string complaint_of_job(const std::string& training, const std::string& more = "") {
-  const std::string text =
-      "[model]\nfrom = \"" + test_data("models/resnet") + "\"\nimage_size = 32\n" +
-      "[data]\ntrain = \"synthetic\"\n[training]\nglobal_batch_size = 8\n" + training + "\n" + more;
-  return complaint_of([&] { build_model_of(parse_config(text, "job.toml", "")); });
-}
-
-TEST_CASE("the size of a micro-batch is the user's where losses depend on it", "[families]") {
-  CHECK_THAT(complaint_of_job(""),
-             Catch::Contains("micro_batch_size = \"auto\" for a resnet") &&
-                 Catch::Contains("set it to a number of samples: 8 for the global batch"));
-  CHECK(complaint_of_job("micro_batch_size = 1") == "nothing was refused");  // the smallest map has
-                                                                             // 16 pixels
-  const Config config =
-      parse_config("[training]\nglobal_batch_size = 8\nmicro_batch_size = 4\n", "job.toml", "");
-  CHECK_NOTHROW(check_plan_batches(config, resnet(), 4, "plan.json"));
-  CHECK_THAT(complaint_of([&] { check_plan_batches(config, resnet(), 8, "plan.json"); }),
-             Catch::Contains("plan.json") && Catch::Contains("the configuration has one of 4"));
-  CHECK_NOTHROW(check_plan_batches(config, vgg(R"(, "hidden": [4])"), 8, "plan.json"));
-  Config single =
-      parse_config("[training]\nglobal_batch_size = 8\nmicro_batch_size = 1\n", "job.toml", "");
-  single.model.from = "somewhere";
-  CHECK_THAT(complaint_of([&] { check_fits(single, resnet("", 8)); }),
-             Catch::Contains("one value in each channel") &&
-                 Catch::Contains("use a micro_batch_size of 2 or more"));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include "config/read.hpp"
 #include "model/build/check.hpp"
-#include "model/folds/kept_values.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 
@@ -32,25 +31,6 @@ TEST_CASE("members hold all of what is whole and equal parts of the rest", "[hel
       CHECK(held(4).stored + held(4).workspace <= held(2).stored + held(2).workspace);
     }
   }
-}
-
-/// How many norms of a layer have a result whose gradient one product gives alone.
-int narrow_gradients(const Layer& layer) {
-  int narrow = 0;
-  for (const Operator& op : layer.operators.operators) {
-    if (op.as<op::Norm>() != nullptr && has_narrow_gradient(layer.operators, *op.output)) ++narrow;
-  }
-  return narrow;
-}
-
-TEST_CASE("one product alone gives the gradients of GPT-2's norms, but that before the logits",
-          "[held_bytes]") {
-  const Model gpt2 = model_of("gpt2");
-  CHECK(narrow_gradients(gpt2.layers.at(1)) == 2);
-  CHECK(narrow_gradients(gpt2.layers.back()) == 0);
-  // Queries, keys and values are products of their own, as are gate and input.
-  CHECK(narrow_gradients(model_of("vit-small").layers.at(1)) == 1);
-  CHECK(narrow_gradients(model_of("llama-small").layers.at(1)) == 0);
 }
 
 /// Bytes of a sample that the profiler measured of a block of inputs/llama-small.toml on 1, 2 and 4

@@ -5,7 +5,6 @@
 #include "config/read.hpp"
 #include "model/build/check.hpp"
 #include "support/catch.hpp"
-#include "support/complaint.hpp"
 #include "support/files.hpp"
 
 namespace pptrain {
@@ -115,30 +114,6 @@ TEST_CASE("published models have their numbers of parameters", "[chain]") {
   CHECK(parameters("mistral-7b-v0.1") == 7'241'732'096);
   CHECK(parameters("pythia-1.4b") == 1'414'647'808);
   CHECK(parameters("mixtral-8x7b") == 46'702'792'704);
-}
-
-Config published_job(const std::string& more) {
-  return parse_config("[model]\nfrom = \"" + test_data("models/llama") + "\"\n" + more, "job.toml",
-                      "");
-}
-
-std::string complaint_of_job(const std::string& more) {
-  const Config config = published_job(more);
-  return complaint_of([&] { build_model_of(config); });
-}
-
-TEST_CASE("a job asks no more of its model than that has", "[chain]") {
-  CHECK(complaint_of_job("[parallelism]\npipeline = 6\ntensor = 4\n") == "nothing was refused");
-  CHECK(complaint_of_job("[parallelism]\npipeline = 7\n")
-            .starts_with("job.toml:4: pipeline = 7 is more stages than"));
-  CHECK(complaint_of_job("[parallelism]\ntensor = 5\n")
-            .starts_with("job.toml:4: tensor = 5 is more shards than"));
-  CHECK(complaint_of_job("[data]\nend_of_document = 256\n") == "nothing was refused");
-  CHECK(complaint_of_job("[data]\nend_of_document = 257\n")
-            .starts_with("job.toml:4: end_of_document = 257 is no token"));
-  const std::string annotated = "[[model.annotate]]\ndevices = 1\nlayers = [0, 7]\n";
-  CHECK(complaint_of_job(annotated).find("layers = [0, 7] are not layers of the model") !=
-        std::string::npos);
 }
 
 }  // namespace
