@@ -29,7 +29,7 @@ class MpiCommunicator final : public Communicator {
   void all_gather(float* data, const std::vector<Interval>& slices) override;
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;
-  /// The same, only started; neither side may be used until the result has ended.
+  /// Starts an `all_to_all`; neither `from` nor `to` may be used until the result has ended.
   PendingPtr start_all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                               const std::vector<std::size_t>& received);
   PendingPtr start_all_reduce_sum(float* data, std::size_t n) override;

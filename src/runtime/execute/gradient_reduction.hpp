@@ -66,7 +66,7 @@ class GradientReduction final : public Pending {
     bool has_ended = false;
   };
   PendingPtr start(const Bucket& bucket);
-  /// The same in bf16; what the bucket calls at its end brings the sums back first.
+  /// Starts a bucket in bf16; what the bucket calls at its end brings the sums back first.
   PendingPtr start_narrow(Bucket& bucket);
   using Question = bool (Pending::*)();  ///< whether one has ended, or may count as ended
   bool advance(Question ended);
