@@ -19,7 +19,7 @@ enum class ExitCode : int {
   stopped_early = 75,
 };
 
-/// Which ranks of a job throw an error: this one alone, as far as it knows, or all of them the
+/// The ranks of a job that throw an error: this one alone, as far as it knows, or all of them the
 /// same.
 enum class ThrownBy { this_rank, all_ranks };
 

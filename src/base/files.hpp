@@ -12,7 +12,8 @@ struct Complaint;
 /// or a directory.
 std::optional<std::string> replaced_file(const std::string& path);
 
-/// The same; where something else has the name this throws `Error` (exit code 2).
+/// The file to replace for one that is to be written at `path`: the one at the end of links, or
+/// `path` where there is none yet. Throws `Error` (exit code 2) where something else has the name.
 std::string file_to_replace(const std::string& path);
 
 /// Says that a file cannot be written, with the words of the system for `error`, an `errno`, where

@@ -17,7 +17,7 @@ class Stop {
   bool requested() const;
   /// Seconds that are left; infinite without a limit, 0 after an interrupt.
   double seconds_left() const;
-  /// The same, but at most `seconds` from now.
+  /// A stop that ends with this one, but at most `seconds` from now.
   Stop within(double seconds) const;
 
  private:

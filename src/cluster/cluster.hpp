@@ -97,7 +97,8 @@ class Cluster {
   /// Checks names and values and builds the index; call after filling the fields.
   /// Throws `Error` (exit code 2) with `source` as the place.
   void finish(const std::string& source);
-  /// The same with the place of each value: `locate("node[1].link")` is for instance "c.toml:12".
+  /// Checks names and values and builds the index; call after filling the fields. Throws `Error`
+  /// (exit code 2) with the place of a value: `locate("node[1].link")` is for instance "c.toml:12".
   void finish(const std::function<std::string(const std::string& path)>& locate);
 
   /// Devices of all nodes; known, as everything below, from `finish` on.
@@ -112,9 +113,9 @@ class Cluster {
   int group_of(DeviceId device) const;
   /// The kind that a device is of.
   const DeviceKind& kind_of(DeviceId device) const { return device_kinds[kind_index_of(device)]; }
-  /// Index into `device_kinds`.
+  /// Index into `device_kinds` of the kind that a device is of.
   int kind_index_of(DeviceId device) const { return kind_index_[group_of(device)]; }
-  /// The same for the devices of a group of nodes.
+  /// Index into `device_kinds` of the kind that the devices of a group of nodes are of.
   int kind_index_of_group(int group) const { return kind_index_[group]; }
   /// Devices of node `node` (0-based over the whole cluster).
   std::vector<DeviceId> devices_of_node(int node) const;
@@ -124,9 +125,9 @@ class Cluster {
   /// Smallest bandwidth on the path between two devices, O(depth of the switch tree).
   /// A device to itself is infinitely fast.
   double bandwidth(DeviceId a, DeviceId b) const;
-  /// Largest latency on that path.
+  /// Largest latency on the path between two devices.
   double latency(DeviceId a, DeviceId b) const;
-  /// Both at once.
+  /// Smallest bandwidth and largest latency on the path between two devices.
   Link path(DeviceId a, DeviceId b) const;
   /// The uplinks with a bandwidth that a transfer passes; none inside a node.
   std::vector<Uplink> uplinks(DeviceId from, DeviceId to) const;

@@ -18,8 +18,8 @@ bool means_cluster_file(const std::string& text);
 /// Gbit/s, which is logged where there are others to reach. Bad text throws `Error` (exit code 2).
 Cluster parse_cluster_expression(const std::string& text);
 
-/// Both catalogues as tables for people; with `details` the rates for TF32, links to hosts, and
-/// where figures are from.
+/// The catalogues of nodes and of devices as tables for people; with `details` the rates for TF32,
+/// links to hosts, and where figures are from.
 std::string describe_catalogue(bool details);
 
 }  // namespace pptrain

@@ -23,10 +23,12 @@ std::string broadcast(MPI_Comm comm, const std::string& text, Waiter& waiter);
 /// come and names who has not. Collective.
 std::vector<std::string> gather(MPI_Comm comm, const std::string& text, Waiter& waiter);
 
-/// The same of doubles, those of one rank after those of another.
+/// The doubles of every rank, in rank order, on rank 0 (elsewhere empty), which sleeps until they
+/// have come and names who has not. Collective.
 std::vector<double> gather(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter);
 
-/// The same on all ranks. Collective.
+/// The doubles of every rank, in rank order, on all ranks, which sleep until they have come and
+/// name who has not. Collective.
 std::vector<double> gather_to_all(MPI_Comm comm, const std::vector<double>& values, Waiter& waiter);
 
 /// The `Error` that work throws on this rank, also where the host has no memory for it (exit code
@@ -39,8 +41,8 @@ std::optional<Error> error_of(const std::function<void()>& work);
 /// fails on all ranks or on none and the waiter heeds no pulse.
 void collectively(MPI_Comm comm, Waiter& waiter, const std::function<void()>& work);
 
-/// The same for work that is done, or that has communicated: every rank throws the error of the
-/// lowest rank that has one.
+/// Throws the error of the lowest rank that has one on every rank (`ThrownBy::all_ranks`), for work
+/// that is done, or that has communicated; returns where no rank has one. Collective.
 void share_error(MPI_Comm comm, Waiter& waiter, const std::optional<Error>& error);
 
 }  // namespace pptrain

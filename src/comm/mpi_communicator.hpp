@@ -29,7 +29,7 @@ class MpiCommunicator final : public Communicator {
   void sum_on_host(double* data, std::size_t n) override;
   void all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                   const std::vector<std::size_t>& received) override;
-  /// Starts what `all_to_all` does; neither side may be used until the result has ended.
+  /// Starts an `all_to_all`; neither `from` nor `to` may be used until the result has ended.
   PendingPtr start_all_to_all(const void* from, const std::vector<std::size_t>& sent, void* to,
                               const std::vector<std::size_t>& received);
 

@@ -28,11 +28,11 @@ class MpiMessages {
   /// Starts to receive so many bytes from a rank of `comm`; `data` must stay until `have_ended`.
   void receive(MPI_Comm comm, int from, int tag, void* data, std::size_t bytes);
 
-  /// Whether all have ended; never blocks.
+  /// Whether all messages have ended; never blocks.
   bool have_ended();
-  /// The ranks to or from which some have not, each once, ascending.
+  /// The ranks to or from which some messages have not ended, each once, ascending.
   std::vector<int> missing() const;
-  /// The same as their numbers among all ranks: "3, 5". `comm`: whose ranks these are.
+  /// The `missing` ranks of `comm` as their numbers among all ranks: "3, 5".
   std::string missing_in_world(MPI_Comm comm) const;
 
  private:

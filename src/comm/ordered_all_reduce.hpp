@@ -15,7 +15,7 @@ namespace pptrain {
 
 enum class Reduction { sum, max };
 
-/// Which halves of an all-reduce are run: each member reduces its slice, then sends it to all.
+/// The halves of an all-reduce that are run: each member reduces its slice, then sends it to all.
 enum class Halves { both, reduce_scatter, all_gather };
 
 /// What the messages of one collective go over: the next tag is its own too.

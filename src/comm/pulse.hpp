@@ -76,9 +76,9 @@ class Pulse {
   std::vector<double> heard_;  ///< on rank 0 of each rank, elsewhere of rank 0: when it gave its
                                ///< last sign
   std::vector<State> states_;  ///< that it then had
-  double looked_;              ///< when this rank looked last ...
-  double told_;                ///< ... told others last ...
-  double worked_;              ///< ... and knew of a rank that computes last
+  double looked_;              ///< when this rank last looked
+  double told_;                ///< when it last told others
+  double worked_;              ///< when it last knew of a rank that computes
   std::optional<int> silent_;  ///< a rank that stands still, once one does
   bool computing_ = false;
   bool ends_ = false;

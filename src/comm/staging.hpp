@@ -13,7 +13,7 @@ namespace pptrain {
 
 class Staging;
 
-/// Which bytes of a device lie where in a block of the host.
+/// A piece of a block of the host, and the bytes of a device that lie there.
 struct StagedPiece {
   std::size_t offset = 0;  ///< in the block
   void* device = nullptr;

@@ -42,7 +42,7 @@ class Waiter {
   void set_core_use(CoreUse core_use) { core_use_ = core_use; }
   /// Longest wait for a peer, in seconds.
   double timeout_seconds() const { return timeout_seconds_; }
-  /// Also of the pulse.
+  /// Sets the timeout of waits and of the pulse.
   void set_timeout(double seconds);
   /// Place of this rank for messages, by the function that `name_place` was given; "" where it was
   /// given none.
@@ -57,7 +57,8 @@ class Waiter {
   /// Returns once what follows is ordered behind `pending` (`Pending::join`). `doing` tells what
   /// for, for the message of a timeout; it may be empty where the place says it.
   void wait(Pending& pending, const std::function<std::string()>& doing);
-  /// The same of what is no waiting for others: neither counted nor observed.
+  /// Returns once what follows is ordered behind `pending`, which waits for no other rank: the wait
+  /// is neither counted nor observed.
   void wait_for_own(Pending& pending);
 
   /// Seconds spent in `wait` since the last call of this.

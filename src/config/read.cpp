@@ -24,7 +24,8 @@ std::string resolve(const std::string& path, const std::filesystem::path& folder
   return std::filesystem::exists(beside, error) ? beside.string() : path;
 }
 
-/// The same of data, which NAME names too where there is NAME.idx.
+/// The path of data beside the configuration where there is such a file, else as it stands; data is
+/// also found as NAME where there is NAME.idx.
 std::string resolve_data(const std::string& path, const std::filesystem::path& folder) {
   const std::string index = resolve(path + ".idx", folder);
   const std::string found = resolve(path, folder);

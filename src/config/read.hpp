@@ -16,13 +16,14 @@ namespace pptrain {
 /// directory. Bad input throws `Error` with exit code 2: file, line, problem, reason, suggestion.
 Config read_config(const std::string& path, const std::vector<std::string>& overrides = {});
 
-/// The same from text; `source` names it in messages, `folder` is where relative paths start.
+/// Reads the text of a CONFIG.toml, with `overrides` as for `read_config`. `source` names it in
+/// messages, `folder` is where relative paths start. Bad input throws `Error` (exit code 2).
 Config parse_config(std::string_view text, const std::string& source, const std::string& folder,
                     const std::vector<std::string>& overrides = {});
 
-/// Which keys somebody may mean who writes `name`, as "optimizer.learning_rate" for "lr": those of
-/// that name, the one that does what other tools call so, or those whose name is nearest; nothing
-/// where none is near.
+/// The keys that somebody may mean who writes `name`, as "optimizer.learning_rate" for "lr": those
+/// of that name, the one that does what other tools call so, or those whose name is nearest;
+/// nothing where none is near.
 std::vector<std::string> settings_called(const std::string& name);
 
 /// The configuration as a CONFIG.toml with every default written out. Reading it gives the same.

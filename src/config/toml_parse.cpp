@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view set_option = "--set ";
 
-/// Which file somebody may mean who names one that is not there: of that name in inputs/, or of one
-/// that is near it in the same folder.
+/// What to do about a file that is not there: name the one of that name in inputs/, or one that is
+/// near it in the same folder.
 std::string advice_for_missing(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;

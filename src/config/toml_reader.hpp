@@ -75,8 +75,8 @@ class TomlTable {
   /// Refuses the first key that no getter asked for, with the advice for it, or names the nearest
   /// known one.
   void finish(const Advice& advice = {}) const;
-  /// The same for a table whose keys are described; that all getters asked for these and no others
-  /// is an invariant.
+  /// Refuses the first key that no getter asked for, in a table whose keys are described; that all
+  /// getters asked for these and no others is an invariant.
   void finish(const KeyTable& described) const;
 
   /// Throws with the place of `key`.
@@ -98,7 +98,8 @@ class TomlTable {
 TomlTable parse_toml(std::string_view text, const std::string& source,
                      const std::vector<std::string>& overrides = {});
 
-/// The same for a file; one that is missing or cannot be read throws `Error` (exit code 2).
+/// Parses the TOML file at `path`, with `overrides` as for `parse_toml`. Bad text, and a file that
+/// is missing or cannot be read, throw `Error` (exit code 2).
 TomlTable read_toml(const std::string& path, const std::vector<std::string>& overrides = {});
 
 /// The text as a quoted TOML string.

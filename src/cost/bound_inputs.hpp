@@ -38,14 +38,15 @@ struct DegreeRows {
   /// Collectives of F and B as flat rings inside the best node, one entry for each pattern that may
   /// be the best; nothing where no node has so many devices.
   std::vector<LinearSeconds> inside;
-  /// The same for a group that spans nodes.
+  /// Collectives of F and B as flat rings in a group that spans nodes, one entry for each pattern
+  /// that may be the best; nothing where no group does.
   std::vector<LinearSeconds> between;
 
   /// What no collective algorithm is faster than, wherever the group lies.
   std::vector<LinearSeconds> tensor() const;
-  /// The same as work of this kind of device. Where shards are uneven a device of a mixed group
-  /// computes its share, but waits for all collectives: no part of these can be counted in
-  /// proportion to its work.
+  /// Seconds of `tensor` that count as work of this kind of device. Where shards are uneven a
+  /// device of a mixed group computes its share, but waits for all collectives: no part of these
+  /// can be counted in proportion to its work.
   std::vector<LinearSeconds> tensor_work() const;
 };
 

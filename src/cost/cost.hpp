@@ -74,14 +74,16 @@ std::int64_t micro_batches_in_flight(const Plan& plan, StageId stage);
 /// the workspace.
 std::vector<double> memory_bytes(const Instance& instance, const Plan& plan);
 
-/// Whether the profile's workspace is part of it.
+/// Whether the profile's workspace is part of `fixed_bytes`.
 enum class Workspace { counted, left_out };
-/// The same without activations: what is held all the time.
+/// Bytes that each device of the cluster holds all the time, 0 where the plan uses none:
+/// `memory_bytes` without activations.
 std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan, Workspace workspace);
 
 /// Why the plan does not fit, naming the device, the need and the capacity; empty when it fits.
 std::string why_not_fit(const Instance& instance, const Plan& plan);
-/// The same for the bytes that each device of a cluster needs.
+/// The device that lacks most bytes of what it needs, with the need and the capacity; empty when
+/// all have room. `need`: bytes of each device of the cluster.
 std::string largest_overrun(const Cluster& cluster, const std::vector<double>& need);
 
 /// The longest optimizer step of any device, 0 where the profile knows none. Offloaded optimizer
@@ -121,7 +123,8 @@ double iteration_seconds(const Instance& instance, const Plan& plan);
 
 /// Everything that PLAN.json's `predicted` holds.
 Prediction predict(const Instance& instance, const Plan& plan);
-/// The same where the lower bound is known, or of no interest.
+/// Everything that PLAN.json's `predicted` holds, where the lower bound is known, or of no
+/// interest.
 Prediction predict(const Instance& instance, const Plan& plan, double lower_bound_seconds);
 
 }  // namespace pptrain

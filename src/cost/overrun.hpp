@@ -22,7 +22,8 @@ DeviceId most_overrun(const Cluster& cluster, const std::vector<double>& need);
 /// work.
 std::string overrun_by_parts(const Instance& instance, const Plan& plan,
                              const std::vector<double>& need);
-/// The same for a device of the plan that needs so many bytes.
+/// Text for people of a device of the plan that needs `need` bytes, as `overrun_text`, and behind
+/// it what they are for.
 std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceId device,
                              double need);
 

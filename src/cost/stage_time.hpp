@@ -72,8 +72,8 @@ TensorPattern least_communication(const Profile& profile, const Link& link, int 
 /// What the batch norms of a layer add to F and to B of a micro-batch over a link between
 /// `replicas`: each gathers the mean and the squares of its channels, and sums as much in B.
 TensorSeconds batch_norm_seconds(const Profile& profile, const Link& link, int layer, int replicas);
-/// The same of all layers of a part, over the slowest link between replicas of a shard; with
-/// recomputation F comes twice.
+/// What the batch norms of all layers of a part add to F and to B of a micro-batch, over the
+/// slowest link between replicas of a shard; with recomputation F comes twice.
 TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part);
 
 /// One part of a stage: its slowest replica, and with ZeRO stage 3 the gathering of the weights.
@@ -122,7 +122,8 @@ double stored_bytes_of(const Profile& profile, std::int64_t layer, Recompute rec
 /// Gradient bytes that one device of the mesh holds of these layers when the shards are even.
 double gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers);
 
-/// The same as replicas send them to each other.
+/// Bytes of the gradients of these layers as one device of the mesh sends them to other replicas,
+/// when the shards are even.
 double sent_gradient_bytes(const Profile& profile, const Stage& mesh, Interval layers);
 
 /// The slowest all-reduce between the replicas of any shard of the mesh, of `bytes` when the shards
@@ -132,15 +133,16 @@ double shards_all_reduce_seconds(const Cluster& cluster, const Stage& mesh, doub
 /// All-reduces of all gradients of the parts, one per part, one after another.
 double gradient_seconds(const Instance& instance, const StageParts& parts);
 
-/// What is left of them after the stage's last backward when layers are reduced one after another
-/// as their gradients become ready, last layer first.
+/// What is left of the parts' gradient all-reduces after the stage's last backward when layers are
+/// reduced one after another as their gradients become ready, last layer first.
 double gradient_seconds_left(const Instance& instance, const StageParts& parts);
 
 /// Seconds of the optimizer step of a device of this kind in the stage; ZeRO divides it over the
 /// replicas.
 double update_seconds(const Instance& instance, const StageParts& parts, int kind);
 
-/// The same of a certain device, with offloaded optimizer state in from its host and out again.
+/// Seconds of the optimizer step of a certain device of the stage, with offloaded optimizer state
+/// in from its host and out again.
 double step_seconds(const Instance& instance, const StageParts& parts, const Stage& stage,
                     DeviceId device);
 
@@ -156,12 +158,13 @@ double activation_offload_seconds(const Instance& instance, const StagePart& par
 /// Bytes of weights, gradients and optimizer state per parameter on one device of the mesh: ZeRO
 /// divides them by the replicas that share them, offload keeps the optimizer state on the host.
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh, double sharers);
-/// The same where fewest replicas share.
+/// Bytes of weights, gradients and optimizer state per parameter on one device of the mesh, where
+/// fewest replicas share them.
 double bytes_per_parameter(const BytesPerParameter& bytes, const Stage& mesh);
 
 /// The devices of shard `shard` in all replicas of the stage.
 std::vector<DeviceId> shard_group(const Mesh& stage, int shard);
-/// Members of that group in some of the replicas.
+/// The devices of shard `shard` in some of the replicas of the stage.
 std::vector<DeviceId> shard_group(const Mesh& stage, int shard, const Interval& replicas);
 
 }  // namespace pptrain

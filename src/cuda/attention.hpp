@@ -8,7 +8,7 @@ namespace pptrain {
 
 class CudaDevice;
 
-/// Which implementations a GPU's attention may take.
+/// The implementations that a GPU's attention may take.
 enum class FusedAttention { cudnn_where_it_can, own };
 
 /// Attention in the device's order, which must outlive it: by cuDNN where that is there and takes

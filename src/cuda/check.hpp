@@ -17,7 +17,7 @@ std::string status_text(cudaError_t status);
 /// Ends with exit code 4 and what was called with which arguments.
 [[noreturn]] void fail_call(const char* function, const char* arguments, const std::string& values,
                             const std::string& status);
-/// The same as a line in the log, for destructors.
+/// Logs what was called with which arguments and failed, for destructors, which must not throw.
 void warn_of_call(const char* function, const char* arguments, const std::string& values,
                   const std::string& status);
 
@@ -64,7 +64,8 @@ std::string values_text(const Arguments&... arguments) {
 
 #define PPTRAIN_CUDA(function, ...) PPTRAIN_CHECKED(function, __VA_ARGS__)
 
-/// The same in a destructor: a failure is logged.
+/// function(arguments...) in a destructor: a failure is logged, with the arguments and their
+/// values.
 #define PPTRAIN_CUDA_OR_WARN(function, ...)                                        \
   do {                                                                             \
     if (const auto pptrain_status = function(__VA_ARGS__);                         \

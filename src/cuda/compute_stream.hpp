@@ -85,7 +85,7 @@ class ComputeStream {
   void flush() {
     if (!waiting_.empty()) run_waiting();
   }
-  /// The same in destructors: a failure is logged.
+  /// Hands over what waits in the list, in destructors: a failure is logged.
   void flush_or_warn() noexcept;
 
  private:

@@ -98,13 +98,15 @@ class CudnnGraph {
   /// c = a b, of the last two axes; b's second axis may be shorter than the others', which then
   /// share its parts.
   void multiply(CudnnTensor c, CudnnTensor a, CudnnTensor b);
-  /// The same elements under other sizes and strides.
+  /// y = the elements of x under the sizes and strides of y.
   void reshape(CudnnTensor y, CudnnTensor x);
 
-  /// Compiled by the first engine of the heuristic's that takes it; or nothing, and why not. The
-  /// graph is used up.
+  /// The graph compiled by the first engine of the heuristic's that takes it; or nothing, and why
+  /// not. The graph is used up.
   std::optional<CudnnPlan> build(cudnnHandle_t handle, std::string& why_not);
-  /// The same for a GPU that need not be here, of which cuDNN is told the properties.
+  /// The graph compiled by the first engine of the heuristic's that takes it, for a GPU that need
+  /// not be here, of which cuDNN is told the properties; or nothing, and why not. The graph is used
+  /// up.
   std::optional<CudnnPlan> build_for(const CudnnDescriptor& device, std::string& why_not);
 
  private:

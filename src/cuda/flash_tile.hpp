@@ -44,7 +44,8 @@ __device__ float combine_row(float value, const Combine& combine) {
   return value;
 }
 
-/// Which tile of which of `heads` heads of which sample a block has, and the rows of its thread.
+/// The tile of rows that a block has, of one head of one sample, and the row and lane of its
+/// thread.
 struct FlashPlace {
   std::size_t first, sample, head;  ///< first row of the tile, of those of the sample
   unsigned row, lane;
@@ -68,7 +69,7 @@ struct FlashPlace {
                                          std::size_t number) const {
     return {matrix.row(sample * s.length) + number * s.head_size, matrix.stride};
   }
-  /// The same from its first key on.
+  /// A head's columns of a matrix of heads, from the sample's first key on.
   template <class T>
   __device__ kernels::Rows<T> of_keys(const FlashShape& s, const kernels::Rows<T>& matrix,
                                       std::size_t number) const {

@@ -32,7 +32,8 @@ void launch(cudaStream_t stream, dim3 grid, dim3 block, std::size_t shared_bytes
   if (status != cudaSuccess) fail_launch(reinterpret_cast<const void*>(kernel), config, status);
 }
 
-/// The same behind what was called on the compute stream.
+/// kernel(arguments...) on `grid` blocks of `block` threads, behind what was called on the compute
+/// stream.
 template <class... Parameters, class... Arguments>
 void launch(ComputeStream& stream, dim3 grid, dim3 block, std::size_t shared_bytes,
             void (*kernel)(Parameters...), const Arguments&... arguments) {

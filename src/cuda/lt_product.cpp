@@ -113,7 +113,7 @@ void LtProduct::choose_algorithm(cublasLtHandle_t handle, const LtCall& call,
   const cublasStatus_t status =
       cublasLtMatmulAlgoGetHeuristic(handle, descriptor_.get(), a_.get(), b_.get(), c_.get(),
                                      c_.get(), preference.handle(), 1, &result, &found);
-  // Both say that there is none for this epilogue, these types or alignments.
+  // Each of the two says that there is none for this epilogue, these types or alignments.
   const bool has_none =
       status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE;
   if (!succeeded(status) && !has_none) {

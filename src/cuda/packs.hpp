@@ -106,7 +106,8 @@ void launch_packs_of(ComputeStream& stream, const Extent& extent, const Body& bo
   launch(stream, grid, threads, 0, packs_of_rows<N, Body>, body, extent.rows, extent.columns);
 }
 
-/// The same in packs of N where `aligned`, else element by element.
+/// Applies the body to every element of the extent, in packs of N where `aligned`, else element by
+/// element.
 template <unsigned N, class Body>
 void launch_packs(ComputeStream& stream, const Extent& extent, bool aligned, const Body& body) {
   if (aligned) {

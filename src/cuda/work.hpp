@@ -51,7 +51,8 @@ class CudaWork final : public DeviceWork {
 
 using CudaWorkPtr = std::unique_ptr<CudaWork>;
 
-/// The same with the time, by the GPU's clock; the pool's events must keep it.
+/// What was called on a stream up to some moment, with the time by the GPU's clock. The pool must
+/// outlive it, and its events must keep the time.
 class CudaMoment final : public DeviceMoment {
  public:
   CudaMoment(EventPool& pool, cudaStream_t stream) : work_(pool, stream) {}

@@ -24,7 +24,8 @@ class FeatureTable {
   virtual bool has_padding() const { return false; }
   /// The file that rows are tokens of; none where they are numbers or made up.
   virtual std::vector<TokenOrigin> origins() const { return {}; }
-  /// The same as sample `number` of the training, which may differ from the row as it is held back.
+  /// Writes what the slot asks for of one row as sample `number` of the training, which may differ
+  /// from the row as it is held back.
   virtual void training_row(std::int64_t index, std::int64_t /*number*/,
                             const SampleSlot& slot) const {
     row(index, slot);
@@ -38,7 +39,7 @@ struct FeatureOptions {
   bool wraps = false;  ///< whether a batch in order runs over the end of the table
 };
 
-/// Which row of a table a sample is: in order, sample i of step t is row (t mod n) B + i, n the
+/// Samples that are rows of a table: in order, sample i of step t is row (t mod n) B + i, n the
 /// number of whole batches, or row (t B + i) mod N of N where batches run over the end; shuffled,
 /// samples t B + i take each row once per epoch, in an order of its own.
 class FeatureDataset final : public Dataset {

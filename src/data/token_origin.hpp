@@ -14,7 +14,7 @@ class Vocabulary;
 /// bytes. Never 0.
 std::uint64_t tokenizer_digest(const Tokenizer& tokenizer);
 std::uint64_t tokenizer_digest(const Vocabulary& vocabulary);
-/// The same of bytes, and of a byte-level tokenizer whose tokens are the bytes.
+/// The `tokenizer_digest` of bytes, and of a byte-level tokenizer whose tokens are the bytes.
 std::uint64_t byte_tokens_digest();
 
 /// A file of tokens, and what made them.

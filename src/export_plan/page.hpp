@@ -22,11 +22,11 @@ struct ExportPage {
 /// README.md of an export.
 ExportFile page_file(const ExportedPlan& exported, const ExportPage& page);
 
-/// The same sentence of every page: how the processes lie on the devices.
+/// The sentence of every page that says how the processes lie on the devices.
 std::string rank_order_text();
 
-/// The same sentence of every page: whose execution predicted times are of. `trainer` is the name
-/// that `--like` takes.
+/// The sentence of every page that says whose execution predicted times are of. `trainer` is the
+/// name that `--like` takes.
 std::string predicted_runtime_text(const std::string& trainer);
 
 /// The step of every page that tells what to do with host names.

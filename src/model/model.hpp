@@ -112,8 +112,8 @@ struct Layer {
   std::vector<ParameterSpec> buffers;  ///< what its operators keep from step to step beside, on
                                        ///< every device whole
   OperatorList operators;              ///< divided by columns, or as Megatron does
-  /// The same in the other ways in which it may be divided: by rows of weights, or with its experts
-  /// divided.
+  /// The operators where the layer is divided in another way: by rows of weights, or with its
+  /// experts divided.
   std::map<WeightDivision, OperatorList> other_divisions;
   std::optional<Boundary> input;   ///< nothing: the layer is the first one and reads the samples
   std::optional<Boundary> output;  ///< nothing: it is the last one and computes the loss
@@ -126,8 +126,8 @@ struct Layer {
                               ///< included
   double tensor_parallel_allreduce_bytes = 0.0;  ///< per sample, in each of F and B
   double exchange_bytes = 0.0;  ///< per sample: what goes to experts and back, in each of F and B
-  double batch_norms = 0.0;     ///< how many sum over the replicas of a stage ...
-  double batch_norm_channels = 0.0;  ///< ... and how many channels they have together
+  double batch_norms = 0.0;     ///< how many sum over the replicas of a stage
+  double batch_norm_channels = 0.0;  ///< channels of all `batch_norms` together
   std::string signature;  ///< equal for layers that compute alike: operators, dimensions and
                           ///< divisions, without names
 

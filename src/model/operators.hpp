@@ -41,10 +41,10 @@ struct Value {
 
 /// How linear positions become angles: theta^(-2i / rotated) of position 1, changed by a scaling.
 struct RotaryForm {
-  /// None; `linear` divides all frequencies by `factor`; `llama3` divides those of long wavelengths
-  /// and joins them smoothly with the short ones (Dubey et al., "The Llama 3 herd of models", 2024;
-  /// transformers' `rope_type`); `yarn` divides those of pairs behind a ramp and multiplies what
-  /// turns by `attention_factor` (Peng et al., "YaRN", 2023).
+  /// Ways to scale the frequencies: `none`; `linear` divides all by `factor`; `llama3` divides
+  /// those of long wavelengths and joins them smoothly with the short ones (Dubey et al., "The
+  /// Llama 3 herd of models", 2024; transformers' `rope_type`); `yarn` divides those of pairs
+  /// behind a ramp and multiplies what turns by `attention_factor` (Peng et al., "YaRN", 2023).
   enum class Scaling { none, linear, llama3, yarn };
 
   double theta = 10000.0;

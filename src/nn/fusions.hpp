@@ -10,7 +10,8 @@ namespace pptrain {
 struct FusedOperator {
   Operator op;
   bool forward_elsewhere = false;   ///< another operator's kernel computes the result
-  bool backward_elsewhere = false;  ///< ... the gradients of its inputs
+  bool backward_elsewhere = false;  ///< another operator's kernel computes the gradients of the
+                                    ///< inputs
 
   /// What a norm computes beside itself: the sum that it normalises.
   struct Sum {

@@ -87,7 +87,7 @@ class OperatorModule {
   Matrix own_gradient(Pass& pass, ValueIndex v) const;
   /// The matrix in an element type: itself, or a converted copy that `copy` holds.
   Matrix as_type(DType type, const Matrix& x, Tensor& copy) const;
-  /// ... that of products.
+  /// The matrix in the element type of products: itself, or a converted copy that `copy` holds.
   Matrix as_compute(const Matrix& x, Tensor& copy) const {
     return as_type(context().type, x, copy);
   }

@@ -41,10 +41,10 @@ class StageParts {
   const std::vector<StagePart>& all() const { return parts_; }
   /// The part with a layer of the stage.
   const StagePart& part_at(std::int64_t layer) const;
-  /// Who has which samples of it (`StagePart::holding`).
+  /// Who has which samples of a layer of the stage (`StagePart::holding`).
   const Mesh& mesh_at(std::int64_t layer) const { return *part_at(layer).holding; }
-  /// The same of the first and of the last layer: the cuts before and after the stage are between
-  /// these.
+  /// Who has which samples of the stage's first layer. Cuts between stages are between the
+  /// `last_mesh` of one and this mesh of the next.
   const Mesh& first_mesh() const { return *parts_.front().holding; }
   /// Who has which samples of the stage's last layer.
   const Mesh& last_mesh() const { return *parts_.back().holding; }

@@ -60,8 +60,8 @@ struct Stage : Mesh {
   /// The slice that each replica holds of what ZeRO divides, as an interval of a whole that ends
   /// with the last slice. Empty: equal slices. Only where all replicas are one run.
   std::vector<Interval> zero_slices;
-  bool offload = false;              ///< optimizer state lies in the host's memory, ...
-  bool offload_activations = false;  ///< ... and what layers store from F to B
+  bool offload = false;              ///< optimizer state lies in the host's memory
+  bool offload_activations = false;  ///< what layers store from F to B lies in the host's memory
   std::vector<Block> blocks;
 
   /// Whether the stage keeps anything in the host's memory.
@@ -69,7 +69,7 @@ struct Stage : Mesh {
 
   /// The runs of replicas that divide what ZeRO divides, in order.
   std::vector<Interval> sharding_groups() const;
-  /// The one of replica `replica`.
+  /// The run of replicas that divides what ZeRO divides and has replica `replica`.
   Interval sharding_group_of(int replica) const;
   /// What ZeRO divides, as a multiple of the slice of replica `replica`.
   double slices_of(int replica) const;
@@ -278,8 +278,9 @@ Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor,
                   std::int64_t global_batch_size, std::int64_t micro_batch_size,
                   const std::string& schedule);
 
-/// The same with the interval of each chunk, which lie on stages as the schedule has them;
-/// `virtual_stages` must divide their number.
+/// A uniform grid as a plan, whose `chunks` lie on stages as the schedule has them; each is an
+/// interval of layers. `virtual_stages` must divide their number, micro_batch_size must divide
+/// global_batch_size, and dp must not exceed it.
 Plan uniform_plan(const std::vector<Interval>& chunks, int data, int tensor,
                   std::int64_t global_batch_size, std::int64_t micro_batch_size,
                   const ScheduleChoice& schedule);

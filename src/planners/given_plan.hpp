@@ -10,7 +10,9 @@ namespace pptrain {
 /// predicted of it. One that contradicts the instance, or does not fit in memory, throws `Error`
 /// (exit codes 2 and 3).
 Plan given_plan(const Config& config, const Instance& instance);
-/// The same where that plan has been read.
+/// The plan of `[parallelism] plan` that has been read, checked against the instance and with
+/// everything that is predicted of it. One that contradicts the instance, or does not fit in
+/// memory, throws `Error` (exit codes 2 and 3).
 Plan given_plan(Plan plan, const Config& config, const Instance& instance);
 
 }  // namespace pptrain

@@ -10,7 +10,7 @@
 
 namespace pptrain {
 
-/// Which cores a rank may use.
+/// The cores that a rank may use.
 struct RankCores {
   int node = 0;            ///< lowest rank that it shares memory with
   std::string kernel;      ///< `HostReport::kernel`

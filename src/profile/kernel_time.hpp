@@ -16,18 +16,18 @@ struct GpuKernels {
   double peak = 0.0;                ///< FLOP per second of the matrix units
   double element_bytes = 2.0;       ///< of a number in a product
   double products = 0.0;            ///< part of the peak that large, aligned products reach
-  double attention = 0.0;           ///< ... that attention tile by tile reaches forward
-  double attention_backward = 0.0;  ///< ... and backward
-  double scores_products = 0.0;     ///< ... that products of stored scores reach
+  double attention = 0.0;           ///< part that attention tile by tile reaches, forward
+  double attention_backward = 0.0;  ///< part that attention tile by tile reaches, backward
+  double scores_products = 0.0;     ///< part that products of stored scores reach
   double scores_forward = 0.0;      ///< times that stored scores are read or written, forward
-  double scores_backward = 0.0;     ///< ... and backward
+  double scores_backward = 0.0;     ///< times that stored scores are read or written, backward
   double half_inner = 0.0;    ///< columns of a product that keep the matrix units busy for half of
                               ///< the time
   double unaligned = 1.0;     ///< part that is left where rows of a matrix do not begin at 16 bytes
-  double half_aligned = 1.0;  ///< ... where not at 128 bytes
+  double half_aligned = 1.0;  ///< part that is left where rows do not begin at 128 bytes
   double elementwise = 1.0;   ///< what the runtime moves for kernels without products, over what
                               ///< they need to
-  double loss = 1.0;          ///< likewise for the loss
+  double loss = 1.0;          ///< what the runtime moves for the loss, over what it needs to
   double launch_seconds = 0.0;  ///< that a host needs for a kernel
   bool stores_scores = false;
   bool adds_gradients = false;  ///< gradients of weights are added up by kernels of their own

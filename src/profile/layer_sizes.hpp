@@ -37,7 +37,8 @@ class LayerSizes {
                                       ///< again
   double gathered_ = 0.0;             ///< bytes of a sample that members have gathered and keep
   double logit_bytes_ = 0.0;          ///< held of a logit at once
-  double divided_logit_bytes_ = 0.0;  ///< ... where members divide the vocabulary
+  double divided_logit_bytes_ = 0.0;  ///< held of a logit at once where members divide the
+                                      ///< vocabulary
   bool sequence_parallel_ = false;
   double replicas_ = 1.0;  ///< that divide the positions of a sample
 };

@@ -77,9 +77,11 @@ struct BytesPerParameter {
 /// How collectives and messages run in the runtime that a profile is of, beyond the closed forms of
 /// docs/cost.md. The defaults are those of pptrain. Only the simulator knows of it.
 struct Communication {
-  double link_share = 1.0;      ///< part of a link's bandwidth that a collective reaches with large
-                                ///< messages
-  double uplink_share = 1.0;    ///< ... of an uplink's
+  double link_share = 1.0;    ///< part of a link's bandwidth that a collective reaches with large
+                              ///< messages
+  double uplink_share = 1.0;  ///< part of an uplink's bandwidth that a collective reaches with
+                              ///< large
+  ///< messages
   double half_bytes = 0.0;      ///< of a message that reaches half of it
   double start_seconds = 0.0;   ///< of each collective
   bool shares_uplinks = false;  ///< groups with members on the same nodes have a part of the
@@ -119,7 +121,8 @@ class Profile {
   /// Bytes of communication buffers and workspace that every device needs beside the sum of
   /// docs/cost.md; 0 for a plan from a profile alone.
   double workspace_bytes = 0.0;
-  /// The same for every sample of a replica's micro-batch.
+  /// Bytes of communication buffers and workspace that every device needs for each sample of a
+  /// replica's micro-batch.
   double workspace_bytes_per_sample = 0.0;
 
   int num_layers() const { return static_cast<int>(layers.size()); }

@@ -24,7 +24,9 @@ struct RuntimeTraits {
                              ///< each operation
   double logit_bytes = 8.0;  ///< held of a logit at once while the loss is computed, in 16-bit
                              ///< training
-  double divided_logit_bytes = 0.0;  ///< ... where members divide the vocabulary; 0: as many
+  double divided_logit_bytes = 0.0;  ///< held of a logit at once where members divide the
+                                     ///< vocabulary; 0:
+  ///< `logit_bytes`
   bool keeps_products = false;  ///< selective recomputation keeps what attention and every other
                                 ///< product give
   bool fused_gate = true;  ///< one kernel computes a gate; otherwise its activation is kept for B
@@ -42,7 +44,7 @@ struct RuntimeTraits {
   bool blocking_sends = false;  ///< a stage goes on when the next one has received, if that is on
                                 ///< another node
   double wide_gradients = 4.0;  ///< bytes of a gradient where products are bf16
-  double fp16_gradients = 2.0;  ///< ... where they are fp16
+  double fp16_gradients = 2.0;  ///< bytes of a gradient where products are fp16
   /// Bytes of a weight beside the one of products: FSDP divides fp32 weights alone and makes the
   /// others for a pass.
   double wide_weight = 4.0;

@@ -17,7 +17,7 @@ namespace pptrain {
 void check_programs(const Plan& plan, const Programs& programs, const std::vector<Tie>& ties = {},
                     ReplicaTasks replicas = ReplicaTasks::apart);
 
-/// The same check, returning the first violation as text; empty when there is none.
+/// The first violation that `check_programs` finds, as text; empty when there is none.
 std::string find_violation(const Plan& plan, const Programs& programs,
                            const std::vector<Tie>& ties = {},
                            ReplicaTasks replicas = ReplicaTasks::apart);

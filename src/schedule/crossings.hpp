@@ -29,12 +29,12 @@ class PassageEnds {
 
   /// The passage with all messages, whatever devices they are of.
   const Passage& passage() const { return passage_; }
-  /// Calls `use(message)` for each message from a device, itself included.
+  /// Calls `use(message)` for each message from a device, those to itself included.
   template <class Use>
   void for_each_from(DeviceId device, const Use& use) const {
     for_each(by_sender_, device, use);
   }
-  /// The same for each message to a device.
+  /// Calls `use(message)` for each message to a device, those from itself included.
   template <class Use>
   void for_each_to(DeviceId device, const Use& use) const {
     for_each(by_receiver_, device, use);

@@ -11,7 +11,8 @@ namespace pptrain {
 /// The order of every rank by the schedule of this name. Pure: equal shapes give equal orders.
 /// Throws `Error` (exit code 2) where the schedule does not run on such a shape.
 std::vector<TaskOrder> orders_of(const std::string& schedule, const PipelineShape& shape);
-/// The same with the work that it took.
+/// The order of every rank by the schedule of this name, and the work that it took. Throws `Error`
+/// (exit code 2) where the schedule does not run on such a shape.
 FoundOrders find_orders(const std::string& schedule, const PipelineShape& shape);
 
 /// All forwards, then all backwards. One chunk per rank.

@@ -51,7 +51,9 @@ struct OrderOptions {
 /// (docs/schedules.md). Throws `Error` (exit code 2) where the chunks do not lie as the schedule
 /// needs them.
 std::vector<TaskOrder> task_orders(const Plan& plan, const OrderOptions& options = {});
-/// The same with the work that it took.
+/// The task order of every stage of the plan, by the schedule that the plan names, and the work
+/// that it took. Throws `Error` (exit code 2) where the chunks do not lie as the schedule needs
+/// them.
 FoundOrders find_task_orders(const Plan& plan, const OrderOptions& options);
 
 /// Where a chunk lives. Chunks are numbered globally in layer order.

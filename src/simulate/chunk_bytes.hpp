@@ -50,11 +50,12 @@ struct ChunkBytes {
   };
   std::array<Works, 3> works;  ///< by what is next
 
-  /// While a task of this op runs, with what the W before left; `carried_on`: where another task
-  /// follows that reads weights.
+  /// Bytes in use while a task of this op runs, with what the W before left; `carried_on`: where
+  /// another task follows that reads weights.
   double work(Op op, Next next, double summed_before, double carried_on) const;
-  /// The same of a task whose activations are offloaded, with `leaving` from the task before until
-  /// its first layer has run, and `coming` for the next one from its last layer on.
+  /// Bytes in use while a task of this op runs whose activations are offloaded, with `leaving` from
+  /// the task before until its first layer has run, and `coming` for the next one from its last
+  /// layer on.
   double offloaded_work(Op op, Next next, double summed_before, double carried_on, double leaving,
                         double coming) const;
 };

@@ -20,7 +20,8 @@ namespace pptrain {
 ///   activation counted as the largest. At least one micro-batch, as no order needs less: whether
 ///   that fits is seen in the simulated peak (DAPPLE Section 3.2 caps its warm-up K_i by this D).
 OrderOptions order_options(const Instance& instance, const Plan& plan);
-/// The same where the prices of the plan's programs and the forms of its transfers are known.
+/// What the task orders of a plan go by, where the prices of the plan's programs and the forms of
+/// its transfers are known.
 OrderOptions order_options(const Instance& instance, const Plan& plan, const Programs& programs,
                            const Prices& prices, const TransferForms& forms);
 

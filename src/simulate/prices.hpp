@@ -98,8 +98,9 @@ class Prices {
  public:
   /// Throws `Error` (exit code 2) when a program splits B and W and the profile does not.
   Prices(const Instance& instance, const Plan& plan, const Programs& programs);
-  /// The same for the programs of representatives alone: each stands, in groups and collectives,
-  /// for all of its like.
+  /// The prices for the programs of representatives alone: each stands, in groups and collectives,
+  /// for all of its like. Throws `Error` (exit code 2) when a program splits B and W and the
+  /// profile does not.
   Prices(const Instance& instance, const Plan& plan, const Programs& programs,
          const ReplicaShift& shift);
 
@@ -123,13 +124,13 @@ class Prices {
   /// Model state; where buffers are not counted as they come and go, also the workspace and the
   /// layers that ZeRO holds whole for the time being.
   double fixed_bytes(int program) const { return fixed_bytes_[program]; }
-  /// The whole gradient of a tied parameter, which replicas that keep slices of it gather for the
-  /// exchange of its ends; 0: there is no such exchange at that end.
+  /// Bytes of the whole gradient of a tied parameter, which replicas that keep slices of it gather
+  /// for the exchange of its ends; 0: there is no such exchange at that end.
   double gathered_gradient_bytes(int program, int end) const {
     return gathered_gradient_bytes_[static_cast<std::size_t>(program)]
                                    [static_cast<std::size_t>(end)];
   }
-  /// The same gradients of all ends that a program has, in bytes.
+  /// Bytes of the whole gradients of tied parameters, over all ends that a program has.
   double gathered_gradient_bytes(int program) const;
   /// Bytes of the gradient of one row of the tied parameter at an end.
   double tied_row_bytes(int end) const { return tied_row_bytes_[static_cast<std::size_t>(end)]; }

@@ -12,7 +12,7 @@ namespace pptrain {
 class ClusterRoutes {
  public:
   ClusterRoutes(const Cluster& cluster, Network& network) : cluster_(cluster), network_(network) {}
-  /// The same routes in a copy of the network.
+  /// The routes of `other` in a copy of its network.
   ClusterRoutes(const ClusterRoutes& other, Network& network)
       : cluster_(other.cluster_), network_(network), routes_(other.routes_), links_(other.links_) {}
 

@@ -38,9 +38,11 @@ class TrainingSimulation {
   /// fewer micro-batches are, and what a period adds is added for those left out. Throws `Error`
   /// (exit code 2) when the orders split B and W and the profile does not.
   Simulation run(const std::vector<TaskOrder>& orders) const;
-  /// The same with every micro-batch simulated.
+  /// Simulates these orders of tasks with every micro-batch and keeps no events. Throws as `run`
+  /// does.
   Simulation run_all(const std::vector<TaskOrder>& orders) const;
-  /// The same with what repeats simulated once; nothing where too little does.
+  /// Simulates these orders of tasks with what repeats simulated once; nothing where too little
+  /// does. Throws as `run` does.
   std::optional<Simulation> run_repeated(const std::vector<TaskOrder>& orders) const;
 
  private:

@@ -20,7 +20,9 @@ struct JsonText {
 /// throw `Error` (exit code 2) with file and line.
 JsonText read_json_text(const std::string& path, const std::string& suggestion);
 
-/// The same for a text at hand; `source` is named in its place.
+/// Reads a text at hand that holds one JSON object; `source` names it in messages, `suggestion` is
+/// what to do where there is none. No JSON, a key twice in one object, more than `most_json_levels`
+/// or 100 MB throw `Error` (exit code 2) with source and line.
 JsonText parse_json_text(const std::string& text, const std::string& source,
                          const std::string& suggestion);
 

@@ -134,7 +134,7 @@ TEST_CASE("a family of models is named in few files") {
       checked.insert(type);
     }
   }
-  // None is missed, but for GPT-2, which [model] name knows too.
+  // No family is missed, but for GPT-2, which [model] name knows too.
   std::set<std::string> in_table;
   for (const std::string& word : words_of(pptrain::source_file(families_folder + "families.cpp"))) {
     if (word.starts_with("build_") && !word.ends_with("_family")) in_table.insert(word.substr(6));

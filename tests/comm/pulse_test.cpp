@@ -63,7 +63,7 @@ TEST_CASE("a rank that stands still is named by all others, rank 0 too", "[np4]"
 TEST_CASE("where all ranks wait for each other nobody waits for ever", "[np2]") {
   const MpiComm comm = MpiComm::duplicate(MPI_COMM_WORLD);
   Waiter waiter = heeding_waiter(comm.get());
-  // Both wait for a text of the other.
+  // Each rank waits for a text of the other.
   const MpiComm crossed = MpiComm::group(MPI_COMM_WORLD, {1, 0}, 0);
   const std::optional<Error> error = error_of([&] {
     if (comm.rank() == 0) gather(comm.get(), std::string(), waiter);

@@ -260,7 +260,7 @@ TEST_CASE("a layer that cannot be shared holds up the whole pipeline", "[cost]")
   const Cluster cluster = nodes_of(1, 8);
   // Batches of two samples: at most two replicas of the slow layer, 7 s for each sample.
   CHECK(lower_bound_seconds({profile, cluster, 2}) == Approx(10.0));
-  // Of 100 samples all eight devices take some.
+  // All eight devices take some of 100 samples.
   CHECK(lower_bound_seconds({profile, cluster, 100}) == Approx(100 * 10.0 / 8));
 }
 

@@ -30,7 +30,7 @@ inline Profile two_layers(double output_bytes) {
   return profile;
 }
 
-/// The same time on another kind, `factor` times as long.
+/// Adds rows of another kind of device, `factor` times as long as the first ones.
 inline void add_kind(Profile& profile, const std::string& device, double factor) {
   for (ProfileLayer& l : profile.layers) {
     ProfileRow row = l.rows.front();

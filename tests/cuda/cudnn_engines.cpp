@@ -35,7 +35,7 @@ bool is_taken(const CudnnAttentionShape& shape, const CudnnDescriptor& device, c
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Of queries, keys and values in one matrix, and in matrices of their own.
+  // Shapes of queries, keys and values in one matrix, and in matrices of their own.
   constexpr cudnnDataType_t bf16 = CUDNN_DATA_BFLOAT16, fp16 = CUDNN_DATA_HALF;
   const std::vector<CudnnAttentionShape> shapes = {
       {16, 1024, 12, 64, 1024, 12, true, 0, 36 * 64, 36 * 64, 36 * 64, 12 * 64, bf16},

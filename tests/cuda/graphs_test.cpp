@@ -23,7 +23,7 @@ void row(Gpu& gpu, float* x, float* y, float factor) {
   gpu.kernels.scale(x, 0.5f, n);
 }
 
-/// The same on the host, of one element.
+/// The four calls of a row on the host, for one element.
 void row(float& x, float& y, float factor) {
   y += x;
   y *= factor;
@@ -87,7 +87,7 @@ TEST_CASE("rows on other memory, or of other lengths, are other rows", "[cuda]")
   }
   CHECK(rows.counts().graphs == 2);
   CHECK(rows.counts().launches == 4);
-  // The same without graphs.
+  // Without graphs the values are the same.
   Gpu plain;
   const DeviceValues<float> x(plain, std::vector<float>(n, 1.0f)),
       y(plain, std::vector<float>(n, 2.0f)), w(plain, std::vector<float>(n, 4.0f));

@@ -44,7 +44,7 @@ class Twin {
     upload();
   }
 
-  /// The same on both.
+  /// Gives host and GPU the same random values.
   Twin& randomise(std::uint64_t seed, double scale = 1.0, double centre = 0.0) {
     whole_.randomise(seed, scale, centre);
     upload();

@@ -1,4 +1,4 @@
-// Which implementation attention takes, as cuDNN's stand-in sees it.
+// The implementation that attention takes, as cuDNN's stand-in sees it.
 #include "cudnn.h"
 
 #include "cuda/attention.hpp"

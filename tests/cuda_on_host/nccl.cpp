@@ -183,7 +183,7 @@ class Exchange {
   std::vector<MPI_Request> requests_;
 };
 
-// Of the group of calls that is open.
+// State of the group of calls that is open.
 int depth = 0;
 StandInNcclComm* group_comm = nullptr;
 cudaStream_t group_stream = nullptr;

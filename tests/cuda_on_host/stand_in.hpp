@@ -65,8 +65,8 @@ void explain_crashes();
 
 /// Puts `work` behind what is in the stream; a fault where the stream is the default one.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
-/// The same of work that is tried again until it says that it has ended: it waits for other
-/// processes, and blocks in nothing.
+/// Puts `work` behind what is in the stream, to be tried again until it says that it has ended: it
+/// waits for other processes, and blocks in nothing. A fault where the stream is the default one.
 cudaError_t enqueue_waiting(cudaStream_t stream, std::function<bool()> work);
 /// Whether what is put into the stream goes into a graph that is captured.
 bool is_captured(cudaStream_t stream);

@@ -12,8 +12,8 @@
 namespace pptrain {
 namespace {
 
-/// The same position by position: the last start of a document that is not behind it, as far as the
-/// sample reaches.
+/// Where the document of each position begins, found position by position: at the last start of one
+/// that is not behind it, as far as the sample reaches.
 std::vector<std::int32_t> plain_begins(const std::set<std::int64_t>& starts, std::int64_t begin,
                                        std::int64_t count) {
   std::vector<std::int32_t> begins;

@@ -28,7 +28,7 @@ class Text final : public Dataset {
   }
 };
 
-/// The same text, whose tokens have types.
+/// The windows of `Text`, whose tokens have types.
 class TypedText final : public Dataset {
  public:
   void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override {
@@ -54,7 +54,8 @@ class OnlySpecial final : public Dataset {
   }
 };
 
-/// The same text, of which window i has no more than `length_of(i)` tokens before its padding.
+/// The windows of `Text`, of which window i has no more than `length_of(i)` tokens before its
+/// padding.
 class PaddedText final : public Dataset {
  public:
   void sample(std::int64_t step, std::int64_t index, const SampleSlot& slot) const override {

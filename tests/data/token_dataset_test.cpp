@@ -20,7 +20,7 @@ std::vector<std::uint32_t> counting(std::size_t size, std::uint32_t first = 0) {
   return tokens;
 }
 
-/// The same as a file of 16 bits takes them.
+/// Tokens that count up from `first`, as a file of 16 bits takes them.
 std::vector<std::uint16_t> narrow(std::size_t size, std::uint16_t first = 0) {
   std::vector<std::uint16_t> tokens(size);
   std::iota(tokens.begin(), tokens.end(), first);
@@ -196,7 +196,7 @@ TEST_CASE("the order depends on the seed, step and sample alone", "[data]") {
                  sample_of(other, number / 8, number % 8, 5).tokens;
   }
   CHECK(differing > 50);
-  // The same samples in batches of another size are the same samples.
+  // Batches of another size have the same samples.
   const TokenDataset halved({path}, options(4, 5, true));
   CHECK(sample_of(one, 3, 5, 5).tokens == sample_of(halved, 7, 1, 5).tokens);
 }

@@ -46,9 +46,9 @@ struct AttentionCase {
     }
     return begins;
   }
-  /// Of queries, keys and values side by side.
+  /// Columns of queries, keys and values side by side.
   std::size_t qkv_width() const { return width() + 2 * key_width(); }
-  /// Of these the queries (0), keys (1) or values (2).
+  /// The queries (0), keys (1) or values (2) of a matrix that has them side by side.
   Matrix part(const Matrix& qkv, std::size_t which) const {
     return which == 0 ? qkv.columns_from(0, width())
                       : qkv.columns_from(width() + (which - 1) * key_width(), key_width());

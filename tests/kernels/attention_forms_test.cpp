@@ -40,8 +40,8 @@ struct Run {
   }
 };
 
-/// The same with the whole matrix of probabilities; gradients of the bias are added to what is
-/// there.
+/// The run with the whole matrix of probabilities, in double; gradients of the bias are added to
+/// what is there.
 struct Whole {
   Values out, dq, dk, dv, dbias;
 

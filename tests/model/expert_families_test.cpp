@@ -110,8 +110,8 @@ TEST_CASE("layers with experts count the rows that go to them", "[families]") {
   double weight_bytes = 0.0;
   for (const Kernel& kernel : block.work.forward) weight_bytes += kernel.weight_bytes;
   CHECK(weight_bytes == Approx(4.0 * (4 * 12 + 4 * 3 * 12 * 20)));
-  // Of a position: both parts of three experts, their weights and numbers, the row that is
-  // dispatched, the logits.
+  // Kept values of a position are both parts of three experts, their weights and numbers, the row
+  // that is dispatched, the logits.
   const std::vector<bool> kept = kept_values(block.operators, Recompute::none);
   const auto keeps = [&](const Operator& op) { return kept[*op.output]; };
   const std::vector<Operator> products = operators_of<op::ExpertLinear>(block);

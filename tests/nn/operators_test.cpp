@@ -112,7 +112,7 @@ struct Bench {
     batch.loss = &loss;
   }
 
-  /// Of the five positions of each sample; those of the second one are divided elsewhere.
+  /// Divides the five positions of each sample; those of the second sample are divided elsewhere.
   void divide_into_documents() {
     plain.document_begin = {0, 0, 0, 3, 3, 0, 1, 2, 2, 2};
     batch.document_begin = plain.document_begin.data();
@@ -431,7 +431,7 @@ TEST_CASE("gradients of experts that do not take all rows") {
   block.feed_forward_bias = block.parallel = false;
   for (const bool normalised : {true, false}) {
     block.experts = {{4, 2}, normalised, 0.4, 20};  // each takes one row of a sample
-    block.gated = normalised;                       // ... and without a gate
+    block.gated = normalised;                       // with a gate and without
     Bench bench(build_chain(routed), 2);
     double sum = 0.0;
     bench.batch.balance = 0.7;

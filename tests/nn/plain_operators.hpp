@@ -12,7 +12,7 @@ namespace pptrain::test {
 Values plain_operators(const Layer& layer, const Parameters& parameters, const PlainBatch& batch,
                        const Values& x);
 
-/// Of the same layer the balance of its experts times the rows (`Batch::balance_sum`).
+/// The balance of the experts of a layer times the rows (`Batch::balance_sum`).
 double plain_balance(const Layer& layer, const Parameters& parameters, const PlainBatch& batch,
                      const Values& x);
 

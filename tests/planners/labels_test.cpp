@@ -66,7 +66,7 @@ std::vector<StageLabel> plain_frontier(const std::vector<StageLabel>& labels,
   for (std::size_t i = 0; i < labels.size(); ++i) {
     bool needed = true;
     for (std::size_t j = 0; j < labels.size(); ++j) {
-      // Of labels that cover each other the first one stays.
+      // The first of labels that cover each other stays.
       if (j != i && form.covers(labels[j], labels[i]) &&
           (j < i || !form.covers(labels[i], labels[j])))
         needed = false;

@@ -14,7 +14,7 @@ using namespace pptrain;
 
 namespace {
 
-/// Of all threads, MPI's too, as a launcher does.
+/// Sets the processors of all threads, MPI's too, as a launcher does.
 void set_processors(const cpu_set_t& set) {
   for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
     REQUIRE(sched_setaffinity(std::stoi(thread.path().filename()), sizeof(set), &set) == 0);

@@ -22,8 +22,8 @@ Trace one_task(int device, double begin) {
   return {event(device, Lane::compute, Op::forward, begin, begin + 0.5)};
 }
 
-/// Of device 3: what it computes in no order; two sends that overlap, one behind them, and one that
-/// follows on the first. Of device 0: a task alone.
+/// What two devices do. Device 3 computes in no order; it has two sends that overlap, one behind
+/// them, and one that follows on the first. Device 0 has a task alone.
 Trace some_trace() {
   return {event(3, Lane::compute, Op::backward, 0.5, 0.75),
           event(3, Lane::compute, Op::forward, 0.0, 0.5),

@@ -158,7 +158,7 @@ TEST_CASE("of a run that was resumed, times are those since then, and plans thos
 
   std::filesystem::remove(folder.path("run") + "/plan-after-5.json");
   document = report_document(read_run_folder(folder.path("run")));
-  // Of steps 4 to 6, of which the first begins cold.
+  // The means are of steps 4 to 6 without the first, which begins cold.
   const double mean = (2.0 + std::cos(5 * 1.2345678901 + 7) + std::cos(6 * 1.2345678901 + 7)) / 2.0;
   CHECK(document["ranks"][7]["compute"].get<double>() == Approx(mean).epsilon(1e-4));
   const double median = 2.0 + (std::sin(5 * 1.2345678901) + std::sin(6 * 1.2345678901)) / 2.0;

@@ -8,7 +8,7 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Of so many replicas x members, with the shares of the samples that are given.
+/// A block of so many replicas x members, with the shares of the samples that are given.
 Block block(Interval layers, int tensor_parallel, const std::vector<Interval>& samples) {
   return {
       layers,          static_cast<int>(samples.size()),

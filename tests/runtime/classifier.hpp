@@ -78,7 +78,7 @@ inline ClassifierCurve train_classifier(const ClassifierJob& job, const Plan& pl
   return curve;
 }
 
-/// The same in double by SGD.
+/// Training of the classifier in double by SGD.
 class PlainClassifier {
  public:
   explicit PlainClassifier(const ClassifierJob& job) : job_(job) {

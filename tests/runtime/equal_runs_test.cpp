@@ -187,8 +187,8 @@ void check_drawn(std::uint64_t seed, int number) {
   }
 }
 
-/// Of a recorded model with experts: members have whole ones, rows go to those that have them, or
-/// columns of each.
+/// `number` plans of a recorded model with experts: members have whole ones, rows go to those that
+/// have them, or columns of each.
 void check_experts(std::uint64_t seed, int number) {
   Reference reference("mixtral");
   const Model model = build_model(reference.config.model, reference.config.training, "test");

@@ -73,7 +73,7 @@ class Comparison {
         std::vector<std::int64_t>(static_cast<std::size_t>(members), experts() / members));
   }
 
-  /// The same plan with optimizer state, activations and both offloaded; on the host, to other
+  /// Checks the plan with optimizer state, activations and both offloaded; on the host, to other
   /// memory of its own.
   void check_offloaded(Plan plan) {
     for (const auto& [states, activations] :

@@ -11,7 +11,7 @@ using namespace pptrain::test;
 
 namespace {
 
-/// The same samples with more padding behind their tokens.
+/// The samples of a dataset with more padding behind their tokens.
 class PaddedSamples final : public Dataset {
  public:
   PaddedSamples(std::shared_ptr<const Dataset> data, const SampleShape& shape, std::int64_t padded)

@@ -132,7 +132,8 @@ TEST_CASE("a step whose gradients overflow on one rank leaves no trace but a sma
     const IterationResult next = session.train(1, noisy_text(config, 1));
     CHECK_FALSE(next.skipped);
     CHECK(next.loss_scale == 32768.0);
-    // The same as one that begins with that step and scale, whose optimizer has seen as much.
+    // A session that begins with that step and scale, whose optimizer has seen as much, gives the
+    // same.
     Session other = session_of(config, plan, options);
     fill_random(other.device()->parameters(), 1);
     other.loss_scale().restore({32768.0, 0, 0});

@@ -63,7 +63,7 @@ std::int64_t image_size_of(const std::string& folder) {
   return static_cast<std::int64_t>(extents[2]);
 }
 
-/// Of a folder of tests/data/models.
+/// The configuration of a folder of tests/data/models.
 Config config_of_folder(const std::string& folder, const nlohmann::json& run) {
   Config config;
   config.model.from = folder;

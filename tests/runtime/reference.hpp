@@ -32,8 +32,8 @@ struct Reference {
   double loss_tolerance = 5e-6;
   std::int64_t micro_batch_size = 0;  ///< that the losses are of, where they depend on it; 0: of
                                       ///< any
-  /// Of the documents in samples where attention stays within them: a new one begins wherever
-  /// (position + shift * sample) is a multiple of the length.
+  /// Length and shift of the documents in samples where attention stays within them: a new one
+  /// begins wherever (position + shift * sample) is a multiple of the length.
   std::int64_t document_length = 0, document_shift = 0;
 
   void read_folder(const std::string& folder, const std::string& expected = "expected.json");
@@ -80,7 +80,8 @@ struct Curve {
 /// ranks out. Collective over `comm`.
 Curve train_reference(MPI_Comm comm, const Reference& reference, const Plan& plan, int steps,
                       const SessionOptions& options = {});
-/// The same of another model, whose parameters are among those of the reference.
+/// Trains `steps` steps of another model, whose parameters are among those of the reference, under
+/// a plan, device d on rank d; the plan may leave ranks out. Collective over `comm`.
 Curve train_model(MPI_Comm comm, const Reference& reference, const Model& model, const Plan& plan,
                   int steps, const SessionOptions& options = {});
 

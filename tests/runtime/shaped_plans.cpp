@@ -11,7 +11,7 @@
 namespace pptrain::test {
 namespace {
 
-// Of the reference model (tests/data/gpt2-reference).
+// Intervals of these sizes, one behind the other from 0 on.
 
 std::vector<Interval> one_after_another(const std::vector<std::int64_t>& sizes) {
   std::vector<Interval> intervals;
@@ -79,7 +79,7 @@ std::int64_t RandomShapes::pick(std::int64_t low, std::int64_t high) {
                                          static_cast<std::uint64_t>(high - low + 1));
 }
 
-/// None of them empty.
+/// Divides `size` into `count` intervals at random, none of them empty.
 std::vector<Interval> RandomShapes::parts(std::int64_t size, std::int64_t count) {
   std::vector<std::int64_t> ends(size - 1);
   std::iota(ends.begin(), ends.end(), 1);
@@ -124,7 +124,7 @@ void RandomShapes::add_block(Stage& stage, std::int64_t micro_batch_size) {
   stage.zero_slices.clear();
 }
 
-/// Of layers with experts that are in no block.
+/// Adds blocks that send rows, of layers with experts that are in no block.
 void RandomShapes::add_sending_blocks(Stage& stage, std::int64_t micro_batch_size) {
   const int num_devices = stage.replicas * stage.tensor_parallel;
   std::vector<int> degrees;

@@ -52,7 +52,8 @@ std::vector<double> holders(const Reference& reference, Session& session) {
   return result;
 }
 
-/// The same as the plan says it: replicas of the parts that hold the parameter's layers.
+/// How many replicas hold each element, as the plan says it: those of the parts that hold the
+/// parameter's layers.
 std::vector<double> expected_holders(const Reference& reference, const Model& model,
                                      const Plan& plan) {
   std::map<std::string, std::map<std::pair<int, int>, int>> parts;  // replicas by stage and part

@@ -12,8 +12,8 @@ using namespace pptrain::test;
 
 namespace {
 
-/// Of every block; a product divided by columns with its bias, and a norm that every member of a
-/// group has whole.
+/// Parameters that all blocks share: a product divided by columns with its bias, and a norm that
+/// every member of a group has whole.
 const std::vector<std::string> shared_parts = {"mlp.c_fc.weight", "mlp.c_fc.bias", "ln_1.weight"};
 
 std::string of_block(int block, const std::string& part) {

@@ -55,7 +55,7 @@ std::string received(const Programs& programs, Payload payload) {
   return text;
 }
 
-/// The same of gathers: "4 [0,4) ".
+/// "4 [0,4) " for every gather of the first micro-batch, by device.
 std::string gathered(const Programs& programs, Payload payload) {
   std::string text;
   for (const Program& program : programs) {

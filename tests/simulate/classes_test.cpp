@@ -70,7 +70,7 @@ Cluster racks(RandomInstances& random) {
   return made;
 }
 
-/// None, a table of tokens, or several parameters that several layers share.
+/// No ties, a table of tokens, or several parameters that several layers share.
 std::vector<Tie> drawn_ties(RandomInstances& random, const Profile& profile) {
   const std::int64_t layers = profile.num_layers();
   const std::int64_t which = random.pick(0, 2);

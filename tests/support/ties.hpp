@@ -21,8 +21,8 @@ inline std::vector<Tie> token_tie(std::int64_t num_layers, std::int64_t rows,
   return {{"wte.weight", {0, num_layers - 1}, "vocabulary", rows, row_bytes}};
 }
 
-/// The same with a third layer that reads the table, and a parameter that all members of a group
-/// have whole and every second layer reads.
+/// A table of tokens that the first, a middle and the last of so many layers read, and a parameter
+/// that all members of a group have whole and every second layer reads.
 inline std::vector<Tie> many_ties(std::int64_t num_layers, std::int64_t rows,
                                   double row_bytes = 4.0) {
   std::vector<Tie> ties = token_tie(num_layers, rows, row_bytes);

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::json;
 using Tokens = std::vector<std::uint32_t>;
 
-/// Those in the source, or the ones that the script has just made.
+/// The folder of tokenizers: the one in the source, or the one that the script has just made.
 std::string recorded_folder() {
   const char* folder = std::getenv("PPTRAIN_TOKENIZER_CASES");
   return folder == nullptr ? test_data("tokenizers") : folder;

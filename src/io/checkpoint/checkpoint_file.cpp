@@ -138,7 +138,8 @@ void check_schema(const Hdf5Handle& file, const std::string& path) {
        "name a file checkpoints/step-N.h5 of a run"});
 }
 
-/// The same, but as what is read is found.
+/// Reads the head of a checkpoint. What is damaged throws `Hdf5Failure`, another schema `Error`
+/// (exit code 2).
 CheckpointHead read_head(const std::string& path) {
   const Hdf5Handle file = open_to_read(path).file;
   check_schema(file, path);

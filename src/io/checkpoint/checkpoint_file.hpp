@@ -61,15 +61,16 @@ bool all_finite(const float* values, std::size_t count);
 void check_block(const std::string& path, const CheckpointDataset& dataset, int block,
                  const float* values);
 
-/// The same of all values of an open dataset, where it has digests; others are taken as they are.
-/// `name` is the dataset's for the message.
+/// Throws `Error` (exit code 2) that names the dataset where the values of an open one are not
+/// those that were written, or where some are no numbers. A dataset without digests is taken as it
+/// is. `name` is the dataset's for the message.
 void check_values(const std::string& path, const Hdf5Handle& dataset, const std::string& name,
                   const std::vector<float>& values);
 
-/// Equal for checkpoints with equal values, bit for bit.
+/// A text that is equal for checkpoints with equal values, bit for bit.
 std::string values_digest(const CheckpointHead& head);
 
-/// The same of values and state.
+/// A text that is equal for checkpoints with equal values and equal state, bit for bit.
 std::string head_digest(const CheckpointHead& head);
 
 /// Reads and checks blocks `first`, `first` + `stride`, ... of all datasets.

@@ -17,14 +17,14 @@ struct CheckpointState {
   std::int64_t samples = 0;  ///< the data position: samples taken of the endless sequence of epochs
   std::int64_t seed = 0;     ///< the random state: numbers are a function of (seed, stream, index),
                              ///< Philox 4x32-10
-  double loss_scale = 1.0;   ///< of fp16 ...
-  std::int64_t good_steps = 0;     ///< ... steps since it changed
+  double loss_scale = 1.0;   ///< of fp16
+  std::int64_t good_steps = 0;     ///< steps since `loss_scale` changed
   std::int64_t skipped_steps = 0;  ///< of `step`, those that changed nothing
   std::string data;                ///< fingerprint of the training data
   std::string configuration;       ///< CONFIG.toml, every default written out
   std::string plan;                ///< PLAN.json
-  std::string profile;             ///< PROFILE.json ...
-  std::string cluster;             ///< ... and CLUSTER.toml that the plan was made and ordered with
+  std::string profile;             ///< PROFILE.json that the plan was made and ordered with
+  std::string cluster;             ///< CLUSTER.toml that the plan was made and ordered with
 };
 
 /// XXH3 (64 bits) of all of it.

@@ -249,7 +249,7 @@ void Hdf5Array::check_unpacked(std::int64_t chunk_bytes) const {
       chunk_bytes, most, name_));
 }
 
-/// None where it has no chunks.
+/// Extents of the chunks of the array; none where it has no chunks.
 std::vector<std::int64_t> Hdf5Array::chunk_extents(const Hdf5Handle& properties) const {
   if (H5Pget_layout(properties.get()) != H5D_CHUNKED) return {};
   std::vector<hsize_t> extents(shape_.size());

@@ -27,7 +27,7 @@ void with_type(DType type, const F& f) {
   }
 }
 
-/// The same for the types of 16 bits.
+/// f(T()) with the C++ type T of an element type of 16 bits.
 template <class F>
 void with_narrow_type(DType type, const F& f) {
   if (type == DType::bf16) {

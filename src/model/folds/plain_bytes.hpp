@@ -9,11 +9,11 @@ namespace pptrain {
 struct PlainBytes {
   double whole = 0.0;     ///< that every member of a tensor-parallel group has, as Megatron divides
                           ///< layers
-  double gathered = 0.0;  ///< ... of these, inputs of products whose weights members divide by
+  double gathered = 0.0;  ///< of `whole`, inputs of products whose weights members divide by
                           ///< columns
   double divided = 0.0;   ///< that members divide
   double whole_again = 0.0;    ///< of `whole`, what selective recomputation makes again
-  double divided_again = 0.0;  ///< ... of `divided`
+  double divided_again = 0.0;  ///< of `divided`, what selective recomputation makes again
   double moment = 0.0;  ///< beside it for a moment, the gradients of the widest values, by members
                         ///< divided
   double logits = 0.0;  ///< not bytes: numbers from which the loss is computed, by members divided

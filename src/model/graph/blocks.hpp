@@ -17,10 +17,10 @@ struct ExpertsShape {
   bool normalised = false;   ///< as of `op::Router`
   double capacity = 0.0;     ///< rows of a sample that an expert takes, in even shares; 0: all
   std::int64_t shared = 0;   ///< columns of the shared expert; 0: none
-  std::string part = "mlp";  ///< name of the whole part, ...
-  std::string gate = "gate_proj";  ///< ... of the product of an expert that is activated, ...
-  std::string up = "up_proj";      ///< ... of the one that it multiplies ...
-  std::string down = "down_proj";  ///< ... and of that with the result
+  std::string part = "mlp";  ///< name of the whole part
+  std::string gate = "gate_proj";  ///< name of the product of an expert that is activated
+  std::string up = "up_proj";      ///< name of the product that the activated one multiplies
+  std::string down = "down_proj";  ///< name of the product with the result
 };
 
 /// A block normalises what each part reads (Llama), what each part gives before the stream gets it

@@ -33,9 +33,9 @@ struct ResidualShape {
   std::int64_t inner = 0;   ///< channels in front of the 3 x 3 convolution of a bottleneck; 0: two
                             ///< of 3 x 3
   std::int64_t wide = 0;    ///< channels behind it; 0: `inner`
-  std::int64_t stride = 1;  ///< of the first 3 x 3 ...
-  bool stride_in_first = false;              ///< ... or of the first convolution, whatever it is
-  Activation activation = Activation::relu;  ///< behind the sum
+  std::int64_t stride = 1;  ///< of the first 3 x 3 convolution
+  bool stride_in_first = false;  ///< `stride` is that of the first convolution, whatever it is
+  Activation activation = Activation::relu;        ///< behind the sum
   Activation inner_activation = Activation::relu;  ///< behind the convolutions in front of the last
                                                    ///< one
   double epsilon = 1e-5;                           ///< of batch norms

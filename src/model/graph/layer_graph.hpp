@@ -124,12 +124,14 @@ class LayerGraph {
   ValueIndex combine(ValueIndex x, ValueIndex choice, const ExpertForm& form);
   /// Whether members have samples of their own, so that rows are sent to experts.
   bool exchanges() const { return division_ == WeightDivision::exchange; }
-  /// What comes to this member of a router's result `choice` ...
+  /// What comes to this member of the choices of a router, whose result is `choice`.
   ValueIndex send_choices(ValueIndex choice, const ExpertForm& form);
-  /// ... of the rows, where `received` is that ...
+  /// The rows of `x` that come to this member for its experts. `received` is what `send_choices`
+  /// gave.
   ValueIndex send_rows(ValueIndex x, ValueIndex choice, ValueIndex received,
                        const ExpertForm& form);
-  /// ... and what goes back.
+  /// Adds up what experts made of the rows that were sent, on the members that have the samples.
+  /// `received` is what `send_choices` gave.
   ValueIndex return_rows(ValueIndex x, ValueIndex choice, ValueIndex received,
                          const ExpertForm& form);
 
@@ -167,9 +169,9 @@ class LayerGraph {
   /// The end of a language model: a norm of the stream, the product with the vocabulary's rows, the
   /// loss.
   struct OutputShape {
-    std::string norm;  ///< names of the norm ...
+    std::string norm;  ///< name of the norm
     NormForm form;
-    std::string head;  ///< ... and of the product
+    std::string head;  ///< name of the product
     std::int64_t vocabulary = 0;
     std::string tied_to = {};  ///< as of `LinearShape`
     double scale = 1.0;        ///< of the norm's result, before the product
@@ -221,8 +223,8 @@ class LayerGraph {
   Layer layer_;
   std::string prefix_;
   double deviation_;
-  WeightDivision division_ = WeightDivision::columns;  ///< of what is put down, ...
-  OperatorList* list_ = &layer_.operators;             ///< ... and where it is
+  WeightDivision division_ = WeightDivision::columns;  ///< of what is put down
+  OperatorList* list_ = &layer_.operators;             ///< the list that operators are put down in
   std::vector<Port> output_ports_;                     ///< where they have been named
   std::set<ValueIndex> entered_;
 };

@@ -42,7 +42,7 @@ class PlacesModule final : public OperatorModule {
     }
     pass.values[output()] = std::move(y);
   }
-  /// The same gradient for two values.
+  /// Hands on the gradient of the result, which is that of the input too.
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     add_gradient(pass, input(), pass.gradients[output()]);
   }

@@ -7,7 +7,7 @@
 namespace pptrain {
 namespace {
 
-/// Which experts each row goes to, on every member alike.
+/// Chooses the experts that each row goes to, on every member alike.
 class RouterModule final : public OperatorModule {
  public:
   RouterModule(const op::Router& kind, OperatorPlace place)

@@ -16,8 +16,8 @@ namespace pptrain {
 /// What one device holds of a logical parameter.
 struct LocalParameter {
   ParameterSpec spec;
-  Interval part;                   ///< of the axis along which the parameter is divided ...
-  std::int64_t axis_size = 1;      ///< ... and that axis's length
+  Interval part;                   ///< of the axis along which the parameter is divided
+  std::int64_t axis_size = 1;      ///< length of the axis of `part`
   std::vector<Interval> elements;  ///< of the flattened whole, in local order
   std::size_t rows = 1;            ///< local shape; vectors have one row
   std::size_t columns = 1;
@@ -92,7 +92,8 @@ class ParameterStore {
   /// Allocates after the last `add`; the arena and its device's kernels must outlive the store.
   void allocate(Arena& arena, Kernels& kernels, DType compute_type,
                 const ReplicaSharding& sharding = {});
-  /// The same of a model that is only computed forward: there is no room for gradients.
+  /// Allocates after the last `add` for a model that is only computed forward: there is no room for
+  /// gradients. The arena and its device's kernels must outlive the store.
   void allocate_weights(Arena& arena, Kernels& kernels, DType compute_type);
 
   /// What the device holds, by the index that `add` returned.
@@ -150,13 +151,13 @@ class ParameterStore {
   /// Starts the next step: all gradients count as empty.
   void start_step();
 
-  /// Divided weights: room for a whole unit with this replica's slice in it, before the others'
-  /// slices come ...
+  /// Divided weights: makes room for a whole unit with this replica's slice in it, before the
+  /// others' slices come.
   void begin_gather(std::size_t unit);
   float* gathered_weights(std::size_t unit) const {
     return units_[unit].whole_weights.f32();
   }  ///< the room
-  /// ... what follows when they have come, and the end of it.
+  /// Divided weights: lets a whole unit be used, once the others' slices have come.
   void end_gather(std::size_t unit);
   void drop_weights(std::size_t unit);  ///< gives the room back to the arena
 

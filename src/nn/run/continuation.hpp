@@ -21,8 +21,8 @@ class Continuation {
   /// `places`: tokens that a text may have, which rows of a table of places must suffice for.
   /// `type`: of activations between products. Weights are zero until `fill`.
   Continuation(const Model& model, std::size_t places, DType type = DType::f32);
-  /// The same of this process's share of the model. The team outlives it; all functions that read
-  /// are Collective over it.
+  /// Computes this process's share of the model. The team outlives it; all functions that read are
+  /// Collective over it. `places` and `type` as for a process alone.
   Continuation(const Model& model, std::size_t places, DType type, TextTeam& team);
   ~Continuation();
   Continuation(const Continuation&) = delete;
@@ -35,7 +35,8 @@ class Continuation {
   /// length()`. Returns the logits (vocabulary) of the token behind the last of them, on a process
   /// with a share in the last layer; nothing on others.
   std::vector<float> read(std::span<const std::uint32_t> tokens);
-  /// The same with logits (tokens, vocabulary) behind each of them.
+  /// Reads the next tokens, as `read` does. Returns the logits (tokens, vocabulary) of the token
+  /// behind each of them, on a process with a share in the last layer; nothing on others.
   std::vector<float> read_each(std::span<const std::uint32_t> tokens);
   /// Begins another text.
   void restart() { where_.first = 0; }

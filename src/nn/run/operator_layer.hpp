@@ -36,7 +36,8 @@ class OperatorLayer final : public LayerModule {
   std::vector<bool> kept_;
   std::vector<std::vector<ValueIndex>> last_forward_;   ///< values that nothing reads behind an
                                                         ///< operator's F
-  std::vector<std::vector<ValueIndex>> last_backward_;  ///< ... its B
+  std::vector<std::vector<ValueIndex>> last_backward_;  ///< values that nothing reads behind an
+  ///< operator's B
   std::vector<std::vector<ValueIndex>> last_gradient_;  ///< gradients that nothing reads behind an
                                                         ///< operator's B
 };

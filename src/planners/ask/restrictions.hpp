@@ -12,7 +12,7 @@
 
 namespace pptrain {
 
-/// Which plans a planner makes.
+/// The plans that a planner makes.
 enum class PlanScope {
   any,      ///< everything a plan can say
   uniform,  ///< uniform grids
@@ -65,14 +65,14 @@ struct Restrictions {
 
 Restrictions restrictions_of(const Config& config);
 
-/// The same for plans `like` a trainer's: what is free is restricted to what the trainer has. A key
-/// that is fixed to something else is refused (`Error`, exit code 2) with `source` as the place
-/// where it has none of its own.
+/// The restrictions for plans `like` a trainer's: what is free is restricted to what the trainer
+/// has. A key that is fixed to something else is refused (`Error`, exit code 2) with `source` as
+/// the place where it has none of its own.
 Restrictions as_trainer_runs(Restrictions restrictions, std::shared_ptr<const PlanRule> rule,
                              const std::string& source);
 
-/// The same, where what is free is what the planners of papers have: nothing is recomputed or
-/// offloaded, ZeRO divides nothing, a stage is one chunk, no row is sent.
+/// The restrictions for the planners of papers: what is free is what these have, so nothing is
+/// recomputed or offloaded, ZeRO divides nothing, a stage is one chunk, no row is sent.
 Restrictions as_in_papers(Restrictions restrictions);
 
 /// The schedule that plans under these restrictions have: what they name, 1f1b for "auto", or

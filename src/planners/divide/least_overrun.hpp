@@ -14,7 +14,8 @@ class LeastOverrun {
  public:
   /// Keeps the plan if its fullest device is less full than that of all before, by `memory_bytes`.
   void take(const Instance& instance, const Plan& plan);
-  /// The same where `need` says the bytes that each device of the cluster needs.
+  /// Keeps the plan if its fullest device is less full than that of all before; `need` says the
+  /// bytes that each device of the cluster needs.
   void take(const Instance& instance, const Plan& plan, const std::vector<double>& need);
   /// "PP 2 x DP 4 x TP 1 with micro-batches of 4: device 0 ..."; empty when there was no plan.
   const std::string& text() const { return text_; }

@@ -55,7 +55,8 @@ class Polisher {
     return false;
   }
 
-  /// The same for devices that changed places.
+  /// Takes a step in which devices changed places, if it is one forward and the profile knows every
+  /// stage's degree on the devices that it has now; else takes it back.
   bool keep_exchange(const std::vector<Stage>& before) {
     if (has_degrees()) return keep(before);
     plan_.stages = before;

@@ -31,7 +31,8 @@ class PipelineForm {
   /// Whether an iteration with `a` takes no longer than one with `b` in its place, whatever other
   /// stages there are: the larger maxima of `a` cost it no more than its smaller sum saves.
   bool covers(const StageLabel& a, const StageLabel& b) const { return most_sum(a, b) <= b.sum; }
-  /// The same where `slack` seconds longer will do.
+  /// Whether an iteration with `a` takes at most `slack` seconds longer than one with `b` in its
+  /// place, whatever other stages there are.
   bool covers(const StageLabel& a, const StageLabel& b, double slack) const {
     return most_sum(a, b) <= b.sum + slack;
   }

@@ -7,8 +7,8 @@
 
 namespace pptrain {
 
-/// Which layers each stage may hold within the caps and the memory. A stage that may hold [begin,
-/// end) may hold less of it too, so one end per begin says it all.
+/// The layers that each stage may hold within the caps and the memory. A stage that may hold
+/// [begin, end) may hold less of it too, so one end per begin says it all.
 class StageWindows {
  public:
   StageWindows(const DivisionProblem& problem, const StageCaps& caps);

@@ -280,7 +280,8 @@ class FrameSearch {
     return true;
   }
 
-  /// The same division with F computed again where devices do not have room for what it stores.
+  /// Adds the same division with F computed again on stages whose devices do not have room for what
+  /// they store.
   void recompute_full_stages(const WaitingFrame& refused, const TriedPlan& tried) {
     if (space_.restrictions.recompute || space_.restrictions.shares_evenly()) return;
     FrameDivision more = refused.division;

@@ -12,7 +12,7 @@ namespace pptrain {
 /// Asks the simulator whether plans fit, and remembers what it refused.
 class FitCheck : public PlanCheck {
  public:
-  /// Both must outlive it; the simulator is one of the instance.
+  /// `instance` and `simulator` must outlive it; the simulator is one of the instance.
   FitCheck(const Instance& instance, PlanSimulator& simulator);
 
   /// Whether the plan fits on every device in the simulator, as a plan that is too large to

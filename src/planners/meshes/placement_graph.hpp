@@ -9,7 +9,7 @@
 
 namespace pptrain {
 
-/// Which placements a search looks at.
+/// The placements that a search looks at.
 struct PlacementRules {
   std::vector<int> replicas;  ///< that a stage may have, ascending
   bool rest = true;           ///< whether a stage may also have all devices that are left

@@ -122,8 +122,8 @@ class MeshCost {
   /// F + B + W of one micro-batch on the slowest replica; offloaded activations go and come
   /// meanwhile.
   double seconds(int option, int begin, int end) const;
-  /// The same on the replica that is slowest with the whole model: adds up over the layers, and is
-  /// never more.
+  /// F + B + W of one micro-batch on the replica that is slowest with the whole model: adds up over
+  /// the layers, and is never more than `seconds`.
   double least_seconds(int option, int begin, int end) const;
   /// The gradient all-reduce of the slowest shard group.
   double gradient_seconds(int begin, int end) const;

@@ -23,13 +23,14 @@ class EmulatedLane {
   EmulatedLane(Transport& meetings, int tag, EmulatedClock& clock)
       : meetings_(meetings), tag_(tag), clock_(clock) {}
 
-  /// This rank comes to it now. The result ends when the collective does; the clock has come there
-  /// then. The lane outlives it. Collective over this rank and the `others`.
+  /// This rank comes to a collective now. The result ends when the collective does; the clock has
+  /// come there then. The lane outlives it. Collective over this rank and the `others`.
   PendingPtr start(const std::vector<RankId>& others, double seconds) {
     return start(others, seconds, tag_);
   }
-  /// The same for a group whose members wait for collectives of different groups, with a tag of its
-  /// own.
+  /// This rank comes to a collective now, in a lane whose members wait for collectives of different
+  /// groups, each group with a `tag` of its own. The result ends when the collective does.
+  /// Collective over this rank and the `others`.
   PendingPtr start(const std::vector<RankId>& others, double seconds, int tag);
 
   /// Finds the ends of collectives to which all have come.

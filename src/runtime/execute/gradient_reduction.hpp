@@ -69,7 +69,7 @@ class GradientReduction final : public Pending {
     std::function<void()> ended;
     bool has_ended = false;
   };
-  /// Starts a bucket in bf16; what it calls at its end brings the sums back first.
+  /// Starts a bucket in bf16; what the bucket calls at its end brings the sums back first.
   PendingPtr start_narrow(Bucket& bucket);
   /// Whether a bucket of f32 values on the wire needs no memory beside its data.
   bool is_queued() const;

@@ -31,9 +31,9 @@ TextDivision shared_by_all(const Model& model, int num_ranks, const std::string&
 /// The first replica of each stage, where a job has it.
 TextDivision first_replica(const Plan& plan, const RankMap& map);
 
-/// The same with its devices on ranks 0, 1, ... in the order of their numbers. A plan for another
-/// model, and fewer ranks than such devices, throw `Error` (exit code 2) with `source` as the
-/// place.
+/// The first replica of each stage, with its devices on ranks 0, 1, ... in the order of their
+/// numbers. A plan for another model, and fewer ranks than such devices, throw `Error` (exit code
+/// 2) with `source` as the place.
 TextDivision first_replica_alone(const Plan& plan, const Model& model, int num_ranks,
                                  const std::string& source);
 

@@ -53,8 +53,9 @@ std::set<std::uint32_t> end_tokens(const std::string& folder, const std::string&
 /// Tokens of a text that the config.json in `folder` has places for; nothing where it does not say
 /// so.
 std::optional<std::size_t> longest_text(const std::string& folder);
-/// The same of a model that a job trains; without a folder ("") it has places for a sample of its
-/// training.
+/// Tokens of a text that a model which a job trains has places for: as the config.json in `folder`
+/// says, or without a folder ("") those of a sample of its training; nothing where the file does
+/// not say so.
 std::optional<std::size_t> longest_text(const std::string& folder, const TrainingConfig& training);
 
 /// Opens a checkpoint, the last checkpoint of a run directory, or a folder of Hugging Face's

@@ -249,7 +249,7 @@ void Trainer::go_on_with(const Plan& plan, std::int64_t step) {
   std::unique_ptr<RunningPlan> next =
       change_plan(job_, parts_.waiter, parts_.alarm, plan, *running_);
   if (next == nullptr) return;
-  // Both hold their parts for a moment.
+  // The old plan and the new one hold their parts for a moment.
   past_peak_bytes_ = std::max(
       peak_bytes(), session_->arena().bytes_in_use() + next->session().arena().bytes_in_use());
   take(std::move(next));

@@ -40,8 +40,8 @@ RankDevice find_device(MPI_Comm world, Waiter& waiter, const JobOptions& options
 /// are emulated. `device`: what this rank computes with. Collective.
 Machine find_machine(MPI_Comm world, Waiter& waiter, const std::string& file,
                      const RankDevice& device = {});
-/// The same of the file that a job names, with the memory set aside that GPUs of it usually lack.
-/// Collective.
+/// The cluster of the job: found, or read from the file that the job names, with the memory set
+/// aside that GPUs of it usually lack. `device`: what this rank computes with. Collective.
 Machine find_machine(MPI_Comm world, Waiter& waiter, const JobOptions& options,
                      const Config& config, const RankDevice& device = {});
 

@@ -12,7 +12,7 @@ namespace pptrain {
 /// without its domain.
 bool is_same_host(const std::string& a, const std::string& b);
 
-/// Which rank drives which device of a cluster that a file describes.
+/// The rank that drives each device of a cluster that a file describes.
 struct RanksOfDevices {
   std::vector<RankId> rank_of_device;
   /// What had to be taken for granted, "node 1 (a100) for n1", of nodes that the file gives no host

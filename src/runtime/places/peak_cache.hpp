@@ -11,8 +11,9 @@ namespace pptrain {
 /// is a warning, and measured anew.
 PeakRates kept_peak_rates();
 
-/// The same with the file `path` ("": nothing is kept), for the processor and libraries of `key`,
-/// by this measurement.
+/// The peak rates of the processor and libraries of `key`: those kept in the file `path`, else what
+/// `measure` gives, which is kept there ("": nothing is kept). A damaged file is a warning, and
+/// measured anew.
 PeakRates kept_peak_rates(const std::string& path, const std::string& key,
                           const FindPeakRates& measure);
 

@@ -31,8 +31,8 @@ std::vector<RankPlace> rank_places(MPI_Comm world, Waiter& waiter, const RankMap
 /// and in one stage, take one line.
 std::string describe_places(const std::vector<RankPlace>& places, const Cluster& cluster);
 
-/// The same for programs, a list with an object for each rank; without stage, replica and shard
-/// where it is idle, without socket where that is not known.
+/// The places of ranks for programs, a list with an object for each rank; without stage, replica
+/// and shard where it is idle, without socket where that is not known.
 std::string places_to_json(const std::vector<RankPlace>& places, const Cluster& cluster);
 
 }  // namespace pptrain

@@ -9,7 +9,7 @@
 
 namespace pptrain {
 
-/// Which rank drives which device. Device ids are the cluster's, ranks MPI's.
+/// The rank that drives each device. Device ids are the cluster's, ranks MPI's.
 class RankMap {
  public:
   /// rank_of_device[d] drives device d.

@@ -12,7 +12,8 @@ namespace pptrain {
 /// rank. Where MPI lets no thread do that its patience is an hour. Collective.
 Waiter preparing_waiter(MPI_Comm world);
 
-/// The same before anything of the ranks' hosts is known. Not collective.
+/// A waiter for the time before training in which nothing of the ranks' hosts is known: as
+/// `preparing_waiter`, but on shared cores. Not collective.
 Waiter first_waiter(MPI_Comm world);
 
 /// A waiter with the patience of an hour, for ranks that compute between messages without a sign.

@@ -43,7 +43,7 @@ struct RecordedModel {
   ExpertColumns experts = {};  ///< whose rows are counted
 };
 
-/// The same of a model that is trained.
+/// What of a model that is trained is recorded.
 RecordedModel recorded(const Model& model);
 
 /// A run whose figures are kept.

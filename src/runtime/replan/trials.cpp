@@ -127,7 +127,8 @@ Plan chosen_of(const std::vector<Trial>& trials) {
   return plan;
 }
 
-/// Which plan is kept, and why its trial took longer than simulated where that is known.
+/// The plan that is kept, as text, and why its trial took longer than simulated where that is
+/// known.
 std::string kept_text(const Plan& plan, const Cluster& cluster) {
   constexpr double far_off = 1.25;
   const double measured = *trial_seconds(plan);

@@ -114,7 +114,7 @@ TEST_CASE("one rank trains on a GPU as on the host", "[np1]") {
 
 namespace {
 
-/// Of the folders of tests/data/models.
+/// One folder of tests/data/models for each family.
 const std::vector<std::string> one_of_each_family = {
     "llama",   "mistral", "qwen2",     "qwen3",     "gemma",    "gemma2", "gemma3-text", "smollm3",
     "granite", "olmo2",   "phi3",      "gpt2-hf",   "gpt-neox", "opt",    "bert",        "vit",

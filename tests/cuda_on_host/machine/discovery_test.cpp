@@ -1,4 +1,4 @@
-// Which GPUs ranks find, however the launcher shows them.
+// The GPUs that ranks find, however the launcher shows them.
 #include <fmt/format.h>
 
 #include "comm/mpi.hpp"

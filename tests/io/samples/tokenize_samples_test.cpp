@@ -352,7 +352,7 @@ TEST_CASE("files of samples say what made their tokens", "[samples]") {
   tokenize_samples(options);
   const PairFile pairs(options.output, {{16, 0, 0}, 16, 400, 1, "c.toml:3"});
   CHECK(pairs.origins()[0].tokenizer == tokenizer_digest(Tokenizer::read(t5)));
-  // Those that others have written do not say it.
+  // Files that others have written do not name their tokenizer.
   const Hdf5Source others = open_to_read(test_data("models/bert/data.h5"));
   CHECK(read_tokenizer(others) == 0);
 }

@@ -42,7 +42,8 @@ double largest_difference(Arena& arena, const Matrix& a, const Matrix& b) {
   return largest;
 }
 
-/// Of queries [length - n, length), for every n given; largest difference.
+/// Largest difference of attention to cached keys from that of a whole text, for queries [length -
+/// n, length), for every n given.
 double error(const AttentionForm& form, DType type) {
   Arena arena;
   arena.poison(true);

@@ -31,7 +31,7 @@ const std::string any = "\"d_ff\": 96";
 
 Model built(const ConfigJson& config) { return build_family(config, {18, 4.0, 26}); }
 Model published() { return built(changed(any, any)); }
-/// Of version 1.0: the output is the table of tokens, and there is one product before ReLU.
+/// A model of version 1.0: the output is the table of tokens, and there is one product before ReLU.
 Model first_version() {
   return built(ConfigJson::parse(
       R"({"model_type": "t5", "d_model": 40, "d_kv": 16, "d_ff": 96, "num_layers": 2, "num_heads": 3, "vocab_size": 200,

@@ -42,7 +42,7 @@ Json flat() {
   return whole;
 }
 
-/// The same file as transformers 5 writes it.
+/// The file of Qwen2.5-VL 7B as transformers 5 writes it.
 Json nested() {
   Json text = of_type("qwen2_5_vl_text", qwen_7b());
   text.erase("rope_theta");

@@ -268,7 +268,7 @@ TEST_CASE("layers balanced by weight, smallest boundaries first", "[planners]") 
   CHECK(balanced_division({0, 0, 5}, 3) == std::vector<Interval>{{0, 1}, {1, 2}, {2, 3}});
 }
 
-/// The same by trying every end of every stage.
+/// Layers balanced by weight, by trying every end of every stage.
 std::vector<Interval> plainly_balanced(const std::vector<double>& weights, int stages) {
   const int layers = static_cast<int>(weights.size());
   std::vector<double> sums = {0.0};

@@ -120,7 +120,7 @@ void place_rest(const Cluster& cluster, const DeviceUse& use, Placed& placed,
   }
 }
 
-/// The same by walking the graph; its stages only say how many and by which policy.
+/// Placements of all stages by walking the graph; its stages only say how many and by which policy.
 void walk(const Cluster& cluster, const PlacementGraph& graph, const std::vector<Placement>& next,
           const DeviceUse& use, Placed& placed, std::vector<Placed>& all) {
   if (use.num_free() == 0) all.push_back(placed);

@@ -33,7 +33,7 @@ void visit_dapple_space(const RandomInstance& instance, const Visit& visit);
 /// whole samples.
 void visit_exhaustive_space(const RandomInstance& instance, const Visit& visit);
 
-/// Which form a planner minimises.
+/// The form that a planner minimises.
 enum class Form { amp, dapple };
 double seconds_of(const RandomInstance& instance, const Plan& plan, Form form);
 

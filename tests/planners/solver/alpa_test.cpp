@@ -72,7 +72,7 @@ class OneStageProgramme {
     return static_cast<double>(samples_on(divisions[d], 0, micro_batch_).size());
   }
 
-  /// Of all micro-batches, and of the bytes of the gradient all-reduce.
+  /// Seconds of a layer in all micro-batches, and of the bytes of its gradient all-reduce.
   double layer_seconds(int layer, int d) const {
     const auto [replicas, tensor] = divisions[d];
     const ProfileLayer& itself = profile_.layers[layer];
@@ -88,7 +88,7 @@ class OneStageProgramme {
   /// A run of layers of one division is reduced at once and pays the latency once.
   double run_seconds(int d) const { return 2.0 * (divisions[d].replicas - 1) * link_.latency; }
 
-  /// Both ways, of all micro-batches.
+  /// Seconds of a change of the division before a layer, both ways, in all micro-batches.
   double change_seconds(int layer, int from, int to) const {
     const auto one_way = [&](int a, int b) {
       std::int64_t most = 0;

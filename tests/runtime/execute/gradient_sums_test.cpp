@@ -77,7 +77,7 @@ TEST_CASE("replicas of several nodes meet the reference runs in grids", "[np8]")
 TEST_CASE("two levels send each slice over an uplink once", "[np4]") {
   const Reference reference("untied");
   const Plan plan = reference.plan(1, 4, 1, 4, "1f1b");
-  // Of M bytes everyone sends a quarter to everyone, twice: 2 x 2 pairs between the nodes, in both
+  // Everyone sends a quarter of M bytes to everyone, twice: 2 x 2 pairs between the nodes, in both
   // directions, or 3 x 1. In two levels every node sends half of each slice, twice.
   const double pairs = bytes_between_nodes(reference, plan, {0, 0, 1, 1}, true);
   CHECK(pairs ==

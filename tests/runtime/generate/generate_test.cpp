@@ -113,8 +113,8 @@ TEST_CASE("drawn tokens are as frequent as their probabilities say") {
       chi_square += (counts[each.token] - expected) * (counts[each.token] - expected) / expected;
     }
     CHECK(counted == draws);
-    // Of at most five degrees of freedom: 25.7 is passed once in ten thousand seeds, and the seeds
-    // are fixed.
+    // The sum has at most five degrees of freedom: 25.7 is passed once in ten thousand seeds, and
+    // the seeds are fixed.
     CHECK(chi_square < 25.7);
   }
 }

@@ -212,7 +212,7 @@ TEST_CASE("a rank that becomes half as slow again is named, and no other", "[np4
   CHECK(ranks == std::vector<double>(ranks.size(), slow_rank));
   for (const double factor : factors) CHECK(factor == Approx(1.5));
   CHECK(steps.front() == 16);
-  // It is named once, however often it is found to be so.
+  // The slow rank is named once, however often it is found to be slow.
   REQUIRE(ranks.size() > 1);
   std::ifstream log(folder.run() / "log.txt");
   std::vector<std::string> named;

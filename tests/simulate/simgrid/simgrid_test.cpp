@@ -150,7 +150,7 @@ double makespan(const SimulationCase& what) {
       .makespan_seconds;
 }
 
-/// The same with links that nobody has to share.
+/// The makespan with links that nobody has to share.
 double makespan_alone(SimulationCase what) {
   for (NodeGroup& group : what.cluster.groups) group.uplink.bandwidth *= 1000;
   for (Switch& node : what.cluster.switches) node.uplink.bandwidth *= 1000;

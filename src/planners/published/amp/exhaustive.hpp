@@ -17,12 +17,12 @@ class ExhaustivePlanner : public Planner {
   Outcome search(const SearchSpace& space) const override;
 };
 
-/// Number of plans of that space; infinite where it exceeds a double.
+/// Number of plans that the exhaustive planner searches; infinite where it exceeds a double.
 double count_exhaustive_plans(const SearchSpace& space);
 constexpr double most_exhaustive_plans = 1e11;
 
-/// The same search for a plan faster than `limit` seconds; no plan where there is none. The
-/// instance must be small enough.
+/// Searches all plans of the exhaustive planner for one faster than `limit` seconds; no plan where
+/// there is none. The instance must be small enough (`most_exhaustive_plans`).
 Outcome search_exhaustively(const SearchSpace& space, double limit);
 
 }  // namespace pptrain

@@ -96,7 +96,8 @@ TEST_CASE("parts that ask for more devices than there are share them as blocks",
   CHECK(block.replicas == 1);
   CHECK(block.tensor_parallel == 4);
   CHECK(block.pattern == TensorPattern::sp1);  // the last layer gathers no outputs
-  // The same without annotations, since it is faster than to reduce the classifier's gradients.
+  // Without annotations the plan has such a block too, since it is faster than to reduce the
+  // classifier's gradients.
   const Plan free = Job({}).plan();
   CHECK(free.predicted->estimate_seconds <= plan.predicted->estimate_seconds);
   CHECK(free.stages[0].blocks.size() == 1);
