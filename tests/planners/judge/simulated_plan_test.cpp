@@ -1,10 +1,11 @@
 // Plans simulated one after another, again, and in several threads.
+#include "planners/judge/simulated_plan.hpp"
+
 #include <algorithm>
 #include <thread>
 
 #include "cost/transfer_forms.hpp"
 #include "planners/judge/planned_orders.hpp"
-#include "planners/judge/simulated_plan.hpp"
 #include "planners/large_instances.hpp"
 #include "support/catch.hpp"
 

@@ -1,3 +1,5 @@
+#include "planners/ask/restrictions.hpp"
+
 #include "config/read.hpp"
 #include "cost/instances.hpp"
 #include "planners/everything_free.hpp"
@@ -214,7 +216,6 @@ TEST_CASE("restrictions come from the configuration with their lines", "[planner
   CHECK(r.places.at("data") == "c.toml:7");
 }
 
-}  // namespace
 TEST_CASE("what no grid can be is left to planners of other shapes", "[planners]") {
   const Profile profile = [] {
     Profile p;
@@ -238,4 +239,5 @@ TEST_CASE("what no grid can be is left to planners of other shapes", "[planners]
         }).find("needs 4 devices") != std::string::npos);
 }
 
+}  // namespace
 }  // namespace pptrain
