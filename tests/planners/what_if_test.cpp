@@ -1,17 +1,12 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "cost/instances.hpp"
 #include "planners/what_if/answers.hpp"
-#include "planners/what_if/sweep_files.hpp"
+#include "planners/what_if/priced_sweep.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {
-
-using Texts = std::vector<std::string>;
 
 TEST_CASE("lists of values are split at commas that stand free", "[planners][what_if]") {
   CHECK(listed_values("none, full", "x") == Texts{"none", "full"});
@@ -37,37 +32,6 @@ TEST_CASE("points are all combinations, the last axis fastest", "[planners][what
   const std::vector<SweepAxis> axes = {{SweepAxis::Kind::nodes, "n", "n", {"1", "2"}},
                                        {SweepAxis::Kind::batch, "batch", "", {"8", "16"}}};
   CHECK(all_points(axes) == std::vector<Texts>{{"1", "8"}, {"1", "16"}, {"2", "8"}, {"2", "16"}});
-}
-
-/// So many nodes of one device "v", at a price of an hour.
-SweepPoint point_of(int nodes, double price, Texts values) {
-  SweepPoint point;
-  point.values = std::move(values);
-  point.cluster = nodes_of(nodes, 1, 1e12);
-  point.cluster.currency = "USD";
-  point.cluster.groups[0].price = price;
-  for (int l = 0; l < 4; ++l) point.profile.layers.push_back(layer(fmt::format("{}", l), 1, 1, 1));
-  point.profile.model = "made";
-  point.config.source = "test";
-  point.config.training.sequence_length = 10;
-  point.config.training.global_batch_size = 8;
-  point.config.planner.effort = Effort::quick;
-  point.config.places["training.sequence_length"] = "test";
-  point.planner = "auto";
-  point.restrictions = restrictions_of(point.config);
-  return point;
-}
-
-/// One, two and three nodes, for one and for two dollars an hour.
-Sweep swept() {
-  const std::vector<SweepAxis> axes = {
-      {SweepAxis::Kind::nodes, "node", "node", {"1", "2", "3"}},
-      {SweepAxis::Kind::price, "node price", "node", {"1USD", "2USD"}}};
-  std::vector<SweepPoint> points;
-  for (const Texts& values : all_points(axes)) {
-    points.push_back(point_of(std::stoi(values[0]), values[1] == "1USD" ? 1.0 : 2.0, values));
-  }
-  return run_sweep(axes, points, 2);
 }
 
 TEST_CASE("points that differ in prices alone are planned once", "[planners][what_if]") {
@@ -152,31 +116,6 @@ TEST_CASE("nodes that make nothing faster are told", "[planners][what_if]") {
   CHECK(std::find(answers.begin(), answers.end(),
                   "leave out t4: with more than 2 of them no plan that was found is faster") !=
         answers.end());
-}
-
-TEST_CASE("files of a sweep have a row for each point and the described keys",
-          "[planners][what_if]") {
-  const Sweep sweep = swept();
-  const nlohmann::json json = nlohmann::json::parse(sweep_json(sweep));
-  CHECK(json.at("schema") == "pptrain.sweep/1");
-  CHECK(json.at("planned") == 3);
-  CHECK(json.at("points").size() == 6);
-  for (const auto& [key, value] : json.items()) {
-    const Texts names = sweep_keys::root.names();
-    CHECK(std::find(names.begin(), names.end(), key) != names.end());
-  }
-  for (const auto& point : json.at("points")) {
-    for (const auto& [key, value] : point.items()) {
-      INFO(key);
-      const Texts names = sweep_keys::point.names();
-      CHECK(std::find(names.begin(), names.end(), key) != names.end());
-    }
-  }
-  const std::string csv = sweep_csv(sweep);
-  CHECK(std::count(csv.begin(), csv.end(), '\n') == 7);
-  CHECK(csv.starts_with("node,node price,iteration_seconds,"));
-  std::istringstream text(sweep_text(sweep));
-  for (std::string line; std::getline(text, line);) CHECK(line.size() <= 80);
 }
 
 }  // namespace

@@ -1,22 +1,13 @@
 // What planners return fits in the simulator, and a plan of theirs that fits there is found.
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "base/infinity.hpp"
-#include "cluster/read.hpp"
-#include "config/read.hpp"
-#include "planners/given_plan.hpp"
-#include "planners/judge/planned_orders.hpp"
+#include "planners/gpt_on_four.hpp"
 #include "planners/published/amp/uniform_search.hpp"
 #include "planners/reference/choices.hpp"
 #include "planners/reference/run_planner.hpp"
-#include "profile/analytic.hpp"
-#include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 
 namespace pptrain::reference {
@@ -24,56 +15,12 @@ namespace {
 
 constexpr double rounding = 1.0 + 1e-9;
 
-/// How many times its memory the fullest device needs, device by device in the plain simulator.
-double simulated_use(const Instance& instance, const Plan& plan) {
-  double use = 0.0;
-  for (const SimulatedDevice& device :
-       simulate(instance, plan, planned_programs(instance, plan)).devices) {
-    use = std::max(use, device.peak_bytes / instance.cluster.kind_of(device.device).memory);
-  }
-  return use;
-}
-
 /// The plan and all that are shown beside it fit.
 void check_fits(const Instance& instance, const SearchResult& result) {
   if (result.plan) REQUIRE(simulated_use(instance, *result.plan) <= rounding);
   for (const Plan& other : result.others) REQUIRE(simulated_use(instance, other) <= rounding);
   if (!result.plan) REQUIRE_FALSE(result.why_not.empty());
 }
-
-/// What the planner finds by the closed forms alone.
-Outcome by_forms(const std::string& planner, const Instance& instance,
-                 const Restrictions& restrictions) {
-  return planner_called(planner).search(
-      {instance, restrictions, schedule_under(restrictions).name});
-}
-
-struct Gpt {
-  Config config;
-  Cluster cluster;
-  Profile profile;
-
-  explicit Gpt(int gigabytes)
-      : config(parse_config(
-            "model.name = \"gpt2\"\nmodel.layers = 24\nmodel.hidden_size = 2240\nmodel.heads = 28\n"
-            "model.vocabulary_size = 50257\nmodel.tied = true\ntraining.sequence_length = 1024\n"
-            "training.global_batch_size = 16\ntraining.precision = \"bf16\"\n"
-            "parallelism.zero_stage = 3\nparallelism.recompute = \"full\"\n",
-            "gpt.toml", "", {})),
-        cluster(parse_cluster(
-            "name = \"2x2\"\n"
-            "[[device]]\nkind = \"gpu\"\nmemory = \"" +
-                std::to_string(gigabytes) +
-                " GB\"\nmemory_bandwidth = \"900 GB/s\"\nflops = { bf16 = \"100 TFLOP/s\" }\n"
-                "[[node]]\nkind = \"node\"\ncount = 2\ndevices = { kind = \"gpu\", count = 2 }\n"
-                "link = { bandwidth = \"50 GB/s\" }\nuplink = { bandwidth = \"10 GB/s\" }\n",
-            "2x2.toml")),
-        profile(analytic_profile(config, cluster)) {}
-
-  Instance instance() const {
-    return {profile, cluster, config.training.global_batch_size, ties_of(config, profile)};
-  }
-};
 
 TEST_CASE("no planner returns a GPT of 1.5 billion that does not fit 2 x 2 devices", "[fitting]") {
   int refused = 0;
@@ -104,26 +51,6 @@ TEST_CASE("no planner returns a GPT of 1.5 billion that does not fit 2 x 2 devic
     }
   }
   CHECK(refused >= 5);
-}
-
-TEST_CASE("a plan from a file that does not fit is refused", "[fitting]") {
-  Gpt gpt(8);
-  const Instance instance = gpt.instance();
-  const Plan plan = *by_forms("megatron", instance, restrictions_of(gpt.config)).plan;
-  REQUIRE(simulated_use(instance, plan) > 1.0);
-  const std::filesystem::path path =
-      std::filesystem::temp_directory_path() / fmt::format("pptrain-fitting-{}.json", ::getpid());
-  std::ofstream(path) << write_plan(plan);
-  gpt.config.parallelism.plan = path;
-  std::string complaint;
-  try {
-    given_plan(gpt.config, instance);
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::no_feasible_plan);
-    complaint = error.what();
-  }
-  std::filesystem::remove(path);
-  CHECK(complaint.find("the plan does not fit (device 0 (gpu) needs ") != std::string::npos);
 }
 
 /// Every layer is given what it holds for a moment too, so that the simulator counts what ZeRO and
