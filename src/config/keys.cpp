@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/layer_keys.hpp"
+#include "config/planner_names.hpp"
 #include "config/published_models.hpp"
 #include "config/ranges.hpp"
 #include "config/schedule_kinds.hpp"
@@ -238,15 +239,20 @@ void visit(KeyVisitor& v, ParallelismConfig& parallelism) {
          parallelism.like, trainers);
 }
 
+const std::vector<std::string>& planner_names() {
+#define PPTRAIN_PLANNER_NAME(identifier, name) name,
+  static const std::vector<std::string> names = {
+      "auto", "uniform", PPTRAIN_FOR_EACH_PLANNER(PPTRAIN_PLANNER_NAME) "all"};
+#undef PPTRAIN_PLANNER_NAME
+  return names;
+}
+
 void visit(KeyVisitor& v, PlannerConfig& planner) {
   v.name({"name",
           "The planner; \"all\" is \"auto\" with the plans of all others beside it, \"uniform\" is "
           "\"auto\" for stages "
           "that are alike and divide everything evenly, as other trainers need them."},
-         planner.name,
-         {"auto", "uniform", "amp", "amp-sa", "megatron", "data-parallel", "dapple", "pipedream",
-          "whale", "alpa", "amp-uniform-layers", "amp-uniform-parameters", "random", "exhaustive",
-          "all"});
+         planner.name, planner_names());
   v.seconds({"time_limit", "The search ends after it with the best plan so far."},
             planner.time_limit, positive("a search needs some time"));
   visit_kind(v,

@@ -23,7 +23,8 @@ std::string content_of(const fs::path& file) {
 
 /// The optimizers, as the list in src/config/optimizers.hpp names them.
 std::vector<std::string> optimizers() {
-  static const std::regex list(R"(#define PPTRAIN_FOR_EACH_OPTIMIZER\(one\)([^\n]*))");
+  static const std::regex list(
+      R"(#define PPTRAIN_FOR_EACH_OPTIMIZER\(one\)((?:[^\n]*\\\n)*[^\n]*))");
   static const std::regex entry(R"(one\((\w+)\))");
   const std::string text = content_of(pptrain::source_file("src/config/optimizers.hpp"));
   std::smatch found;

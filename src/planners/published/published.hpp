@@ -4,9 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "config/planner_names.hpp"
 #include "planners/ask/planner.hpp"
 
 namespace pptrain {
+
+/// Makes a planner; each file of a planner defines its own.
+#define PPTRAIN_PLANNER_FACTORY(identifier, name) \
+  std::unique_ptr<Planner> make_##identifier##_planner();
+PPTRAIN_FOR_EACH_PLANNER(PPTRAIN_PLANNER_FACTORY)
+#undef PPTRAIN_PLANNER_FACTORY
 
 /// The planners that search a space of their own by a closed form: those of papers, and what they
 /// are compared with.

@@ -9,6 +9,7 @@
 #include "planners/meshes/grid.hpp"
 #include "planners/published/alpa/alpa_search.hpp"
 #include "planners/published/amp/uniform_search.hpp"
+#include "planners/published/published.hpp"
 
 namespace pptrain {
 namespace {
@@ -205,5 +206,7 @@ Outcome AlpaPlanner::search(const SearchSpace& space) const {
   }
   return outcome;
 }
+
+std::unique_ptr<Planner> make_alpa_planner() { return std::make_unique<AlpaPlanner>(); }
 
 }  // namespace pptrain

@@ -9,6 +9,7 @@
 #include "planners/divide/assignments.hpp"
 #include "planners/meshes/grid.hpp"
 #include "planners/published/amp/uniform_planners.hpp"
+#include "planners/published/published.hpp"
 
 namespace pptrain {
 namespace {
@@ -98,5 +99,7 @@ Outcome ExhaustivePlanner::search(const SearchSpace& space) const {
   if (!all.plan) all.why_not = outcome.why_not;
   return all;
 }
+
+std::unique_ptr<Planner> make_exhaustive_planner() { return std::make_unique<ExhaustivePlanner>(); }
 
 }  // namespace pptrain

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/units.hpp"
+#include "planners/published/published.hpp"
 
 namespace pptrain {
 namespace {
@@ -85,5 +86,19 @@ Outcome RandomPlanner::search(const SearchSpace& space) const {
 Outcome AnnealingPlanner::search(const SearchSpace& space) const {
   return outcome_of(space, annealed_candidates(space), name());
 }
+
+std::unique_ptr<Planner> make_amp_planner() { return std::make_unique<AmpPlanner>(); }
+std::unique_ptr<Planner> make_annealing_planner() { return std::make_unique<AnnealingPlanner>(); }
+std::unique_ptr<Planner> make_megatron_planner() { return std::make_unique<MegatronPlanner>(); }
+std::unique_ptr<Planner> make_data_parallel_planner() {
+  return std::make_unique<DataParallelPlanner>();
+}
+std::unique_ptr<Planner> make_uniform_layers_planner() {
+  return std::make_unique<UniformLayersPlanner>();
+}
+std::unique_ptr<Planner> make_uniform_parameters_planner() {
+  return std::make_unique<UniformParametersPlanner>();
+}
+std::unique_ptr<Planner> make_random_planner() { return std::make_unique<RandomPlanner>(); }
 
 }  // namespace pptrain

@@ -12,6 +12,7 @@
 #include "planners/meshes/grid.hpp"
 #include "planners/published/dapple/dapple_rules.hpp"
 #include "planners/published/dapple/dapple_search.hpp"
+#include "planners/published/published.hpp"
 
 namespace pptrain {
 namespace {
@@ -214,5 +215,7 @@ Outcome DapplePlanner::search(const SearchSpace& space) const {
   if (!outcome.plan) outcome.why_not = why_nothing_fits(space);
   return outcome;
 }
+
+std::unique_ptr<Planner> make_dapple_planner() { return std::make_unique<DapplePlanner>(); }
 
 }  // namespace pptrain

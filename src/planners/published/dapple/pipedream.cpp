@@ -11,6 +11,7 @@
 #include "planners/divide/least_overrun.hpp"
 #include "planners/meshes/grid.hpp"
 #include "planners/published/dapple/slowest_stage.hpp"
+#include "planners/published/published.hpp"
 
 namespace pptrain {
 namespace {
@@ -235,5 +236,7 @@ Outcome PipeDreamPlanner::search(const SearchSpace& space) const {
   }
   return outcome;
 }
+
+std::unique_ptr<Planner> make_pipedream_planner() { return std::make_unique<PipeDreamPlanner>(); }
 
 }  // namespace pptrain

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "planners/ask/whole_experts.hpp"
+#include "planners/published/published.hpp"
 #include "planners/published/whale/annotations.hpp"
 #include "planners/published/whale/hybrid_search.hpp"
 #include "planners/published/whale/pipeline_search.hpp"
@@ -82,5 +83,7 @@ class WhaleSearch {
 }  // namespace
 
 Outcome WhalePlanner::search(const SearchSpace& space) const { return WhaleSearch(space).run(); }
+
+std::unique_ptr<Planner> make_whale_planner() { return std::make_unique<WhalePlanner>(); }
 
 }  // namespace pptrain
