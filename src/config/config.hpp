@@ -165,7 +165,7 @@ struct TrainingConfig {
   double z_loss = 0.0;           ///< 0: none
   double label_smoothing = 0.0;  ///< 0: none
   double dropout = 0.0;          ///< 0: none
-  double router_aux_loss = 0.0;  ///< likewise
+  double router_aux_loss = 0.0;  ///< 0: none
   BalanceOver router_aux_loss_over = BalanceOver::layer;
 
   /// Whether the balance of experts is in the loss, and over all layers of the model together.
@@ -180,7 +180,7 @@ struct LrSchedulerConfig {
   double minimum = 0.0;
   std::int64_t decay_steps = 0;    ///< of wsd
   std::int64_t step_interval = 0;  ///< of step
-  double step_factor = 0.1;        ///< likewise
+  double step_factor = 0.1;        ///< of step
 };
 
 struct ParallelismConfig {
@@ -204,7 +204,7 @@ struct ParallelismConfig {
 };
 
 struct ClusterConfig {
-  std::string file = "discover";  ///< or a CLUSTER.toml
+  std::string file = "discover";  ///< "discover" or a CLUSTER.toml
 
   /// Whether a cluster of this name is the machine itself.
   static bool is_discovered(const std::string& file) { return file == ClusterConfig().file; }

@@ -20,10 +20,10 @@ struct PublishedModel {
   std::int64_t source_tokens = 0;  ///< of a source; 0: there is none
 };
 
-/// All of them, in the order of the documentation.
+/// All published models, in the order of the documentation.
 const std::vector<PublishedModel>& published_models();
 
-/// The one of that name, or null.
+/// The published model of that name, or null.
 const PublishedModel* published_model(const std::string& name);
 
 /// Writes the dimensions of the published model into the configuration.

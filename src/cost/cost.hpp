@@ -82,8 +82,8 @@ std::vector<double> fixed_bytes(const Instance& instance, const Plan& plan, Work
 
 /// Why the plan does not fit, naming the device, the need and the capacity; empty when it fits.
 std::string why_not_fit(const Instance& instance, const Plan& plan);
-/// The device that lacks most bytes of what it needs, with the need and the capacity; empty when
-/// all have room. `need`: bytes of each device of the cluster.
+/// Text for people of the device that lacks most bytes of what it needs, with the need and the
+/// capacity; empty when all have room. `need`: bytes of each device of the cluster.
 std::string largest_overrun(const Cluster& cluster, const std::vector<double>& need);
 
 /// The longest optimizer step of any device, 0 where the profile knows none. Offloaded optimizer

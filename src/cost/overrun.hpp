@@ -15,15 +15,15 @@ std::string overrun_text(const Cluster& cluster, DeviceId device, double need);
 /// number for each device.
 DeviceId most_overrun(const Cluster& cluster, const std::vector<double>& need);
 
-/// As `largest_overrun`, and behind it what the bytes are for: "weights 5 GiB, gradients 5 GiB,
-/// optimizer state 10 GiB, activations 8 GiB, for a moment 1.2 GiB"; "" where all have room. `need`
-/// is what the plan needs of each device. Activations are those of the micro-batches that are under
-/// way at a time; the rest, which a device needs for a moment, is the workspace and the layer in
-/// work.
+/// Text for people of the device that lacks most bytes, and behind it what the bytes are for:
+/// "weights 5 GiB, gradients 5 GiB, optimizer state 10 GiB, activations 8 GiB, for a moment 1.2
+/// GiB"; "" where all have room. `need` is what the plan needs of each device. Activations are
+/// those of the micro-batches that are under way at a time; the rest, which a device needs for a
+/// moment, is the workspace and the layer in work.
 std::string overrun_by_parts(const Instance& instance, const Plan& plan,
                              const std::vector<double>& need);
-/// Text for people of a device of the plan that needs `need` bytes, as `overrun_text`, and behind
-/// it what they are for.
+/// Text for people of a device of the plan that needs `need` bytes, and behind it what these are
+/// for.
 std::string overrun_by_parts(const Instance& instance, const Plan& plan, DeviceId device,
                              double need);
 

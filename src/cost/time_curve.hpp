@@ -21,7 +21,7 @@ double seconds_by_rows(const std::vector<TimePoint>& rows, double samples);
 /// The largest such curve on [1, most] that lies nowhere above any of these.
 TimeCurve lower_curve(const std::vector<const std::vector<TimePoint>*>& rows, double most);
 
-/// Its value for samples in [1, most].
+/// Value of the curve for samples in [1, most].
 double seconds_at(const TimeCurve& curve, double samples);
 
 }  // namespace pptrain

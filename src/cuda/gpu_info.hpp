@@ -23,7 +23,7 @@ struct GpuInfo {
 /// How a GPU reaches the memory of another one.
 enum class PeerAccess { none, over_pcie, over_nvlink };
 
-/// Another GPU that the process sees.
+/// A GPU that the process sees beside its own.
 struct VisiblePeer {
   std::string bus_id;
   PeerAccess access = PeerAccess::none;
@@ -33,7 +33,8 @@ struct VisiblePeer {
 /// one.
 GpuInfo gpu_info(int ordinal);
 
-/// The others that the process sees; none where the launcher shows each rank its own.
+/// The GPUs that the process sees beside that of this number; none where the launcher shows each
+/// rank its own.
 std::vector<VisiblePeer> visible_peers(int ordinal);
 
 }  // namespace pptrain

@@ -81,8 +81,8 @@ struct NormColumns {
   PPTRAIN_FUNCTION void store(const float (&values)[norm_pack], T* row) const {
     if (any) narrowed<T>(values).store(row + first);
   }
-  /// Stores the elements of a row, which are rounded in `values` too to the type in which they are
-  /// stored.
+  /// Stores the elements of a row, and leaves in `values` what they are in the type in which they
+  /// are stored.
   template <class T>
   PPTRAIN_FUNCTION void round_and_store(float (&values)[norm_pack], T* row) const {
     if (!any) return;

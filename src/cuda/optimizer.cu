@@ -23,7 +23,7 @@ struct UpdateTable {
     float* parameter;
     const float* gradient;
     float *first, *second;  // may be null
-    void* copy;             // likewise
+    void* copy;             // may be null
     std::size_t size;
     float decay;
     unsigned first_block;

@@ -13,7 +13,7 @@ inline constexpr std::int32_t no_target = -100;
 /// Where a sample goes: its tokens or features, and its targets; null where they are not needed.
 struct SampleSlot {
   std::uint32_t* tokens = nullptr;  ///< as many as the sequence, or a source, is long
-  std::int32_t* targets = nullptr;  ///< likewise; one of a classifier
+  std::int32_t* targets = nullptr;  ///< as many as the sequence is long; one of a classifier
   float* features = nullptr;        ///< of a classifier, and what images are drawn from
   float* drawing = nullptr;         ///< the image that should be drawn, (row, column, channel)
   /// For each position of the sequence the first one of the same document; 0 where that begins

@@ -6,7 +6,7 @@
 
 namespace pptrain {
 
-/// The one of several sources that each sample of an endless series is taken from.
+/// Chooses which of several sources each sample of an endless series is taken from.
 ///
 /// A pure function of (weights, seed, number of the sample). Of the first n samples, n a multiple
 /// of the block size, each source has its share to within a few samples; within a block the sources

@@ -52,7 +52,7 @@ void TokenStream::check_documents(const std::string& where) const {
   }
 }
 
-/// Whether each of the tokens from `begin` on begins a file, or a document by its index.
+/// For each of the tokens from `begin` on, whether it begins a file, or a document by its index.
 std::vector<char> TokenStream::starts_in_files(std::int64_t begin, std::int64_t count) const {
   std::vector<char> starts(static_cast<std::size_t>(count), 0);
   for (std::size_t i = 0; i < files_.size(); ++i) {

@@ -184,7 +184,7 @@ struct Features {};
 /// Parameters: the row (1, columns), the places (rows of the result, columns).
 struct ClassToken {};
 
-/// Another element type. A gradient keeps the narrower one.
+/// Conversion of the input to another element type. A gradient keeps the narrower one.
 struct Conversion {};
 
 /// Conversion: the members gather each other's columns. Backward each takes its own.

@@ -68,7 +68,7 @@ class Adafactor final : public WholeUpdate {
   struct Sums {
     std::size_t begin = 0;
     std::size_t columns = 0;  ///< from `begin` on
-    std::size_t squares = 0;  ///< likewise
+    std::size_t squares = 0;  ///< from `begin` on
   };
 
   static bool is_matrix(const LocalParameter& parameter) {

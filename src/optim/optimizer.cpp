@@ -219,9 +219,9 @@ class RuleOptimizer final : public Optimizer {
   std::vector<UpdateRun> runs_;  // of offloaded state, where it lies
   std::unique_ptr<OffloadedState> offloaded_;
   std::vector<UpdateGroups> groups_;                 // by part
-  std::vector<std::unique_ptr<WholeUpdate>> whole_;  // likewise; empty where elements are updated
+  std::vector<std::unique_ptr<WholeUpdate>> whole_;  // by part; empty where elements are updated
                                                      // by themselves
-  std::vector<Segment> segments_;                    // likewise
+  std::vector<Segment> segments_;                    // by part
 };
 
 }  // namespace

@@ -69,7 +69,7 @@ struct Stage : Mesh {
 
   /// The runs of replicas that divide what ZeRO divides, in order.
   std::vector<Interval> sharding_groups() const;
-  /// The run of replicas that divides what ZeRO divides and has replica `replica`.
+  /// The run of `sharding_groups` that replica `replica` is in.
   Interval sharding_group_of(int replica) const;
   /// What ZeRO divides, as a multiple of the slice of replica `replica`.
   double slices_of(int replica) const;
@@ -145,7 +145,7 @@ struct FailurePrediction {
   double checkpoint_seconds = 0.0;  ///< of writing one
   double restart_seconds = 0.0;     ///< from a failure until the job trains again
   double interval_seconds = 0.0;    ///< training between two checkpoints that loses least
-  std::int64_t interval_steps = 0;  ///< the same in whole steps
+  std::int64_t interval_steps = 0;  ///< `interval_seconds` in whole steps
   double goodput = 1.0;             ///< part of the time that training goes on in, 0 to 1
 };
 
@@ -165,7 +165,7 @@ struct CostPrediction {
   std::optional<double> money_per_hour;  ///< of these nodes; nothing: one of them has no price
   double egress_per_step = 0.0;          ///< money for what leaves switches that have such a price
   std::optional<double> money_per_step;  ///< failures included where they are known
-  std::optional<double> money_per_billion_tokens;  ///< the same of 10^9 tokens
+  std::optional<double> money_per_billion_tokens;  ///< failures included where they are known
   std::optional<double> watts;             ///< at full load; nothing: not known of all of them
   std::optional<TrainingTotals> training;  ///< on request
   ObjectiveKind objective = ObjectiveKind::time;  ///< what the search made small
@@ -209,7 +209,7 @@ struct Alternative {
 struct ScheduleAlternative {
   ScheduleChoice schedule;
   std::optional<double> iteration_seconds;  ///< nothing when it does not fit
-  std::string why_not;                      ///< then: what does not fit
+  std::string why_not;                      ///< what does not fit, where there are no seconds
 };
 
 /// How closed forms rank plans of an instance, compared with the simulator.

@@ -43,7 +43,7 @@ std::vector<std::vector<DeviceId>> read_devices(const JsonNode& node) {
   return devices;
 }
 
-/// The one of `names` that the node holds, as its index.
+/// The index of the name, of `names`, that the node holds.
 std::size_t read_name(const JsonNode& node, const std::vector<std::string>& names) {
   const std::string found = node.string();
   for (std::size_t i = 0; i < names.size(); ++i) {

@@ -38,7 +38,7 @@ struct OnFewerNodes {
   int num_nodes = 0;                        ///< all of them together
   int num_devices = 0;                      ///< all devices of these nodes
   std::optional<double> iteration_seconds;  ///< nothing where no plan was found
-  std::string why_not;                      ///< then: what does not fit
+  std::string why_not;                      ///< what does not fit, where no plan was found
 };
 
 /// Numbers of nodes of each group to look at, from one node to all of them, at most `most` and a

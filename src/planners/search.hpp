@@ -9,9 +9,9 @@ namespace pptrain {
 
 /// All planners, `auto` first.
 const std::vector<const Planner*>& planners();
-/// The one of that name, which there must be.
+/// The planner of that name, which there must be.
 const Planner& planner_called(const std::string& name);
-/// Their names and "all", for messages.
+/// The names of all planners and "all", for messages.
 const std::vector<std::string>& planner_names();
 
 /// Refuses (`Error`, exit code 2) a name that no planner has.

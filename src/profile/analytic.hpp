@@ -41,7 +41,7 @@ BytesPerParameter bytes_per_parameter(const RuntimeTraits& runtime, Precision pr
 /// to the number of devices.
 Profile analytic_profile(const Config& config, const Cluster& cluster,
                          const KernelConstants& constants = fitted_constants());
-/// A profile without measurement: the configuration's `model`, which is built, on every kind of
+/// A profile without measurement of the configuration's `model`, which is built: on every kind of
 /// device that the cluster uses, at each of its tensor-parallel degrees, or the one that the
 /// configuration says, up to the number of devices.
 Profile analytic_profile(const Config& config, const Model& model, const Cluster& cluster,

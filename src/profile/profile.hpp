@@ -77,11 +77,10 @@ struct BytesPerParameter {
 /// How collectives and messages run in the runtime that a profile is of, beyond the closed forms of
 /// docs/cost.md. The defaults are those of pptrain. Only the simulator knows of it.
 struct Communication {
-  double link_share = 1.0;    ///< part of a link's bandwidth that a collective reaches with large
-                              ///< messages
-  double uplink_share = 1.0;  ///< part of an uplink's bandwidth that a collective reaches with
-                              ///< large
-  ///< messages
+  double link_share = 1.0;      ///< part of a link's bandwidth that a collective reaches with large
+                                ///< messages
+  double uplink_share = 1.0;    ///< part of an uplink's bandwidth that a collective reaches with
+                                ///< large messages
   double half_bytes = 0.0;      ///< of a message that reaches half of it
   double start_seconds = 0.0;   ///< of each collective
   bool shares_uplinks = false;  ///< groups with members on the same nodes have a part of the

@@ -25,8 +25,7 @@ struct RuntimeTraits {
   double logit_bytes = 8.0;  ///< held of a logit at once while the loss is computed, in 16-bit
                              ///< training
   double divided_logit_bytes = 0.0;  ///< held of a logit at once where members divide the
-                                     ///< vocabulary; 0:
-  ///< `logit_bytes`
+                                     ///< vocabulary; 0: as much as `logit_bytes`
   bool keeps_products = false;  ///< selective recomputation keeps what attention and every other
                                 ///< product give
   bool fused_gate = true;  ///< one kernel computes a gate; otherwise its activation is kept for B

@@ -134,7 +134,7 @@ class Walker {
   std::set<TransferKey> sent_;
   std::set<TransferKey> posted_;
   std::map<GatherKey, std::set<int>> gathering_;  // devices that have come
-  std::map<TaskKey, std::set<int>> meeting_;      // likewise
+  std::map<TaskKey, std::set<int>> meeting_;      // devices that have come
   std::string violation_;
 };
 

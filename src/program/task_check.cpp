@@ -147,7 +147,7 @@ class TaskChecker {
     return 0 <= end && end < static_cast<int>(ends_.size()) &&
            ends_[static_cast<std::size_t>(end)].stage == program_.stage;
   }
-  /// The other ends of the parameter.
+  /// The other ends of the parameter that `end` is an end of.
   std::vector<int> tied_to(int end) const {
     std::vector<int> others;
     for (std::size_t f = 0; f < ends_.size(); ++f) {

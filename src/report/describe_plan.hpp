@@ -11,7 +11,7 @@ namespace pptrain {
 /// why not.
 nlohmann::json plan_document(const PlanOfRun& plan, const Profile& profile);
 
-/// Its host where that is known, else kind and number.
+/// The host of a node where that is known, else kind and number.
 std::string node_name(const Cluster& cluster, int node);
 
 }  // namespace pptrain

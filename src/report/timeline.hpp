@@ -14,7 +14,7 @@ struct TimelineTask {
   enum class Kind { forward, backward, backward_weight, step, communication };
   Kind kind = Kind::forward;
   int chunk = -1;        ///< of tasks of the pipeline
-  int micro_batch = -1;  ///< likewise
+  int micro_batch = -1;  ///< of tasks of the pipeline
   double begin = 0.0;    ///< seconds since the iteration began
   double end = 0.0;
 };

@@ -105,7 +105,7 @@ class ListRun {
   /// The order of F and of B in units, the same on all ranks.
   struct Blocks {
     std::vector<int> forwards;       // the rank's chunk of its k-th F
-    std::vector<int> backwards;      // and B
+    std::vector<int> backwards;      // the rank's chunk of its k-th B
     std::vector<std::size_t> after;  // tasks that a rank runs before its k-th F
   };
   struct Option {

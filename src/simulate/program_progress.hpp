@@ -24,7 +24,7 @@ struct ProgramProgress {
   std::size_t next = 0;  ///< instruction
   State state = State::ready;
   double blocked_since = 0.0;
-  double stored_bytes = 0.0;  ///< and what else comes and goes
+  double stored_bytes = 0.0;  ///< stored activations, and what else comes and goes
   double peak_stored_bytes = 0.0;
   double received_bytes = 0.0;   ///< for the next task
   double reduction_bytes = 0.0;  ///< buffers of the buckets of gradients that were summed last

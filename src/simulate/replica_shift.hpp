@@ -18,7 +18,7 @@ class ReplicaShift {
  public:
   /// Every device represents itself.
   explicit ReplicaShift(const Plan& plan);
-  /// The one with fewest representatives that the plan, which must outlive this, allows. Plans of
+  /// The shift with fewest representatives that the plan, which must outlive this, allows. Plans of
   /// stages in blocks allow none but the first, nor do those in which stages of unlike shapes
   /// exchange gradients of tied parameters.
   ReplicaShift(const Cluster& cluster, const Plan& plan, const std::vector<Tie>& ties);

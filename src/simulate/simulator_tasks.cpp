@@ -53,8 +53,8 @@ void Simulator::hand_over(int p) {
   progress_[p].store(prices_.of(p, taker).handed_bytes[forwards ? 0 : 1]);
 }
 
-/// The other ends' gradients are added; of the sum replicas keep their slices. All that was
-/// received for several ties is let go of with the first of them.
+/// The gradients of a tied parameter's other ends are added; of the sum replicas keep their slices.
+/// All that was received for several ties is let go of with the first of them.
 void Simulator::add_tied(int p) {
   take_received(p);
   progress_[p].release(prices_.gathered_gradient_bytes(p, current(p).tie().receiving_end));

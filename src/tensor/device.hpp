@@ -46,7 +46,7 @@ class Device {
   /// Whether host code may follow pointers to its memory.
   virtual bool is_host() const = 0;
 
-  /// All of these in the device's order.
+  /// Fills and copies run in the device's order.
   virtual void fill(void* block, unsigned char byte, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;  ///< within its memory
   /// `from`, memory of the host, may change when this returns.

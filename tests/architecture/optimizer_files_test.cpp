@@ -72,7 +72,8 @@ TEST_CASE("an optimizer is named by its line, its keys, its rule and its step") 
           "optim/" + name + ".cpp"}) {
       CHECK(naming.erase(file) == 1);
     }
-    // Its keys, its arithmetic of one element, and the description of what checkpoints have of it.
+    // Some files have to name the optimizer: its keys, its arithmetic of one element, and the
+    // description of what checkpoints have of it.
     for (const char* file :
          {"config/optimizer_keys.cpp", "kernels/bodies/update_steps.hpp", "io/keys.cpp"}) {
       naming.erase(file);

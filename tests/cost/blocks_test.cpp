@@ -120,8 +120,7 @@ TEST_CASE("blocks that divide alike are one part, whatever the stage calls them"
   const AmpTerms whole = amp_terms(instance, plan);
   plan.stages[0].blocks = {{{1, 2}, 2, 2, TensorPattern::megatron, {{0, 2}, {2, 4}}, {}}};
   CHECK(StageParts(plan.stages[0]).all().size() == 1);
-  // The stage is divided alike through other dimensions: 4 x 1, with all layers in a block of 2 x
-  // 2.
+  // Other dimensions divide the stage alike: 4 x 1 with all layers in a block of 2 x 2.
   Plan inverted = uniform_plan({{0, 3}}, 4, 1, 8, 4, "1f1b");
   inverted.stages[0].blocks = {{{0, 3}, 2, 2, TensorPattern::megatron, {{0, 2}, {2, 4}}, {}}};
   for (const Plan& other : {plan, inverted}) {

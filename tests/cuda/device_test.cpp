@@ -83,10 +83,8 @@ TEST_CASE("a block that is given back may be used at once", "[cuda]") {
   gpu.arena.poison(false);
   DeviceValues<float> sum(gpu, std::vector<float>(1000, 0.0f));
   for (int i = 1; i <= 5; ++i) {
-    const DeviceValues<float> x(gpu, std::vector<float>(1000, static_cast<float>(i)));  // the same
-                                                                                        // block
-                                                                                        // every
-                                                                                        // time
+    // Every x lies in the same block.
+    const DeviceValues<float> x(gpu, std::vector<float>(1000, static_cast<float>(i)));
     gpu.kernels.add(x.data(), sum.data(), 1000);
   }
   REQUIRE(sum.fetch() == std::vector<float>(1000, 15.0f));

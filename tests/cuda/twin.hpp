@@ -20,7 +20,7 @@ struct Gpu {
   Gpu() { arena.poison(true); }
 };
 
-/// Another one in every run; a failed test says which (CAPTURE).
+/// Another seed in every run; a failed test says which (CAPTURE).
 inline std::uint64_t fresh_seed() {
   static std::random_device device;
   return device();

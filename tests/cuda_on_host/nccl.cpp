@@ -43,7 +43,7 @@ struct Call {
   std::size_t count;  // of the shorter side
   ncclDataType_t type;
   ncclRedOp_t op;
-  int root;  // or the peer
+  int root;  // the root, or the peer
   std::size_t bytes() const {
     return count * (type == ncclUint8 ? 1 : type == ncclFloat32 ? 4 : 2);
   }

@@ -44,7 +44,7 @@ struct Gpu {
 void set_gpus(std::vector<Gpu> gpus);
 /// Bytes of shared memory that a block of the current GPU may have, by its compute capability.
 std::size_t most_shared();
-/// This many, alike, on the buses from 1 on.
+/// Lets cudaGetDeviceCount find so many GPUs from now on, alike, on the buses from 1 on.
 void set_num_devices(int devices);
 /// What cudaDeviceGetP2PAttribute says from now on of cudaDevP2PAttrAccessSupported and
 /// cudaDevP2PAttrNativeAtomicSupported between any two.

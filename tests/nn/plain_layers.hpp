@@ -21,12 +21,12 @@ struct PlainBatch {
   std::vector<std::uint32_t> tokens;
   std::vector<std::int32_t> targets;
   std::vector<std::int32_t> document_begin = {};   ///< as Batch's; plain_operators alone goes by it
-  std::vector<std::uint32_t> token_types = {};     ///< likewise
-  std::vector<float> features = {};                ///< likewise
-  std::optional<DropoutNumbers> dropout = {};      ///< likewise
-  std::vector<std::uint32_t> decoder_tokens = {};  ///< likewise
-  std::vector<std::int32_t> input_lengths = {};    ///< likewise; empty: nothing is padding
-  std::vector<float> drawings = {};                ///< likewise
+  std::vector<std::uint32_t> token_types = {};     ///< as Batch's
+  std::vector<float> features = {};                ///< as Batch's
+  std::optional<DropoutNumbers> dropout = {};      ///< as Batch's
+  std::vector<std::uint32_t> decoder_tokens = {};  ///< as Batch's
+  std::vector<std::int32_t> input_lengths = {};    ///< as Batch's; empty: nothing is padding
+  std::vector<float> drawings = {};                ///< as Batch's
 };
 
 /// x (R, H) -> (R, H); the embedding ignores x.

@@ -312,7 +312,7 @@ class Interpreter {
     std::size_t expert, row;
     double weight;
   };
-  /// All of them in their order, by a router's result.
+  /// All rows that go to experts, in their order, by a router's result.
   std::vector<Routed> routed(const ExpertForm& form) const {
     const Values& choice = values_[op_->inputs.back()];
     const auto chosen = static_cast<std::size_t>(form.chosen),

@@ -61,9 +61,9 @@ bool all_finite(const float* values, std::size_t count);
 void check_block(const std::string& path, const CheckpointDataset& dataset, int block,
                  const float* values);
 
-/// Throws `Error` (exit code 2) that names the dataset where the values of an open one are not
-/// those that were written, or where some are no numbers. A dataset without digests is taken as it
-/// is. `name` is the dataset's for the message.
+/// Throws `Error` (exit code 2) that names the dataset where its `values` are not those that were
+/// written, or where some are no numbers. A dataset without digests is taken as it is. `name` is
+/// the dataset's for the message.
 void check_values(const std::string& path, const Hdf5Handle& dataset, const std::string& name,
                   const std::vector<float>& values);
 

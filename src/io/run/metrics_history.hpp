@@ -21,8 +21,8 @@ struct ExpertColumns {
 struct MetricsHistory {
   std::int64_t num_ranks = 0;  ///< columns of /ranks
   ExpertColumns experts;
-  std::map<std::string, std::vector<double>> reals;           ///< rows of "steps/loss", ...
-  std::map<std::string, std::vector<std::int64_t>> integers;  ///< likewise
+  std::map<std::string, std::vector<double>> reals;           ///< rows of numbers, as "steps/loss"
+  std::map<std::string, std::vector<std::int64_t>> integers;  ///< rows of whole numbers
 };
 
 /// The rows of steps up to `last_step`. The run may have been killed. Throws `Hdf5Failure`.

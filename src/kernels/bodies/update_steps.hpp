@@ -76,7 +76,7 @@ struct LionStep {
   float gradient_scale;
 };
 
-/// One of these.
+/// The step of one of the optimizers.
 struct UpdateStep {
   std::variant<AdamWStep, SgdStep, MomentumStep, LionStep> step;
 

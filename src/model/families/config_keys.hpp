@@ -69,8 +69,8 @@ struct LlamaDefaults {
   double epsilon = 1e-6;         ///< of norms
   double theta = 10000.0;        ///< the base of the frequencies of rotary positions
   std::optional<std::int64_t> heads = {};       ///< nothing: they must be there
-  std::optional<std::int64_t> vocabulary = {};  ///< likewise
-  std::optional<std::int64_t> hidden = {};      ///< likewise
+  std::optional<std::int64_t> vocabulary = {};  ///< nothing: it must be there
+  std::optional<std::int64_t> hidden = {};      ///< nothing: it must be there
   bool own_rotary = false;                      ///< the family reads its rotary positions itself
 };
 

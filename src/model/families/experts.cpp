@@ -19,7 +19,7 @@ ExpertForm expert_form(const ConfigJson& config, const std::string& count_key, s
         fmt::format("num_experts_per_tok = {} with {} = {}", form.chosen, count_key, form.experts),
         "a position goes to several experts, each another one", "correct one of the two numbers");
   }
-  // Their numbers are kept beside their weights, as numbers of fp32.
+  // The numbers of experts are kept beside their weights, as numbers of fp32.
   constexpr std::int64_t most = 1 << 16;
   if (form.experts > most) {
     config.refuse(count_key, fmt::format("{} = {}", count_key, form.experts),

@@ -44,7 +44,7 @@ struct Family {
   std::vector<std::string> text_types = {};
 };
 
-/// All of them.
+/// All families.
 const std::vector<Family>& families();
 std::vector<std::string> family_names();
 

@@ -22,8 +22,8 @@ Product linear(double rows, double in, double out, WeightDivision division = Wei
 
 /// Kernels that do a few operations per element: normalisation, activation, dropout, residual sums.
 struct Elementwise {
-  double forward = 0.0;   ///< elements read and written per sample
-  double backward = 0.0;  ///< likewise, in B
+  double forward = 0.0;   ///< elements read and written per sample, in F
+  double backward = 0.0;  ///< elements read and written per sample, in B
   int forward_launches = 1;
   int backward_launches = 1;
   Share share = Share::whole;

@@ -52,8 +52,8 @@ struct BlockShape {
                               ///< products of a gate
   bool parallel = false;      ///< both parts read the block's input, each through its own norm
   std::int64_t window = 0;    ///< as of `op::SelfAttention`
-  bool causal = true;         ///< likewise
-  std::int64_t span = 0;      ///< likewise
+  bool causal = true;         ///< as of `op::SelfAttention`
+  std::int64_t span = 0;      ///< as of `op::SelfAttention`
   ExpertsShape experts = {};  ///< each of `feed_forward` columns, without biases
 };
 
@@ -91,9 +91,9 @@ class BlockWriter {
            const std::string& prefix, const Behind& behind = {}) const;
 
  private:
-  std::int64_t columns_ = 0;  ///< length of the axis
-  std::int64_t heads_ = 0;    ///< likewise
-  std::int64_t experts_ = 0;  ///< likewise; 0: there is none
+  std::int64_t columns_ = 0;  ///< length of the axis of columns
+  std::int64_t heads_ = 0;    ///< length of the axis of heads
+  std::int64_t experts_ = 0;  ///< length of the axis of experts; 0: there is none
   std::int64_t num_routers_ = 0;
 };
 

@@ -130,7 +130,7 @@ class LayerGraph {
   /// gave.
   ValueIndex send_rows(ValueIndex x, ValueIndex choice, ValueIndex received,
                        const ExpertForm& form);
-  /// Adds up what experts made of the rows that were sent, on the members that have the samples.
+  /// Sends back what experts made of the rows, and adds it up for each row of this member.
   /// `received` is what `send_choices` gave.
   ValueIndex return_rows(ValueIndex x, ValueIndex choice, ValueIndex received,
                          const ExpertForm& form);

@@ -12,7 +12,8 @@ namespace pptrain {
 enum class StateExtent {
   elements,  ///< each element; replicas divide them as they divide the parameter
   rows,     ///< each row of a matrix; who holds elements of it holds those of all rows of its shard
-  columns,  ///< likewise
+  columns,  ///< each column of a matrix; who holds elements of it holds those of all columns of its
+            ///< shard
 };
 
 /// A quantity that an optimizer keeps of a parameter beside its weights, fp32.

@@ -126,7 +126,7 @@ class OwnDrawing {
   const ModelConfig& config_;
   const LatentConfig& latent_;
   std::int64_t side_;      ///< of the map that the next layer reads
-  std::int64_t columns_;   ///< likewise
+  std::int64_t columns_;   ///< of the map that the next layer reads
   std::int64_t tile_ = 0;  ///< side of the squares in which its pixels are ordered; 0: row by row
   BlockWriter blocks_;
   StreamShape stream_;

@@ -107,8 +107,8 @@ class DropoutModule final : public OperatorModule {
   op::Dropout kind_;
 };
 
-/// Another element type; where it is the same already nothing is done. A gradient keeps the type
-/// that it has.
+/// Conversion to another element type; where it is the same already nothing is done. A gradient
+/// keeps the type that it has.
 class ConvertModule final : public OperatorModule {
  public:
   using OperatorModule::OperatorModule;

@@ -206,12 +206,12 @@ class ParameterStore {
     std::size_t own_offset = 0;  ///< of this replica's slice in an array of nothing but such slices
     bool own_gradients = false;  ///< the slice of the gradients holds something of this step
     float* weights = nullptr;    ///< of the whole unit; null while it is not at hand
-    float* gradients = nullptr;  ///< likewise
-    Matrix copies;               ///< likewise
+    float* gradients = nullptr;  ///< of the whole unit; null while it is not at hand
+    Matrix copies;               ///< of the whole unit; nothing while it is not at hand
     mutable std::function<void()> arrive;  ///< waits for the weights; none: they are there, or not
                                            ///< at hand
     Tensor whole_weights;                  ///< of divided weights
-    Tensor whole_copies;                   ///< likewise
+    Tensor whole_copies;                   ///< of divided weights
     Tensor whole_gradients;                ///< of divided gradients
     /// This replica's slice, counted within the unit.
     Interval own(const ReplicaSharding& sharding) const {
@@ -252,7 +252,7 @@ class ParameterStore {
   ReplicaSharding sharding_;
   std::size_t size_ = 0;
   Tensor weights_;    // of all units, or this replica's slices
-  Tensor gradients_;  // likewise
+  Tensor gradients_;  // of all units, or this replica's slices
   Tensor copies_;     // of all units, where weights are not divided
   /// Divided gradients: those of vectors, of all micro-batches of a step.
   Tensor vector_gradients_;

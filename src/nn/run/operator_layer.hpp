@@ -37,7 +37,7 @@ class OperatorLayer final : public LayerModule {
   std::vector<std::vector<ValueIndex>> last_forward_;   ///< values that nothing reads behind an
                                                         ///< operator's F
   std::vector<std::vector<ValueIndex>> last_backward_;  ///< values that nothing reads behind an
-  ///< operator's B
+                                                        ///< operator's B
   std::vector<std::vector<ValueIndex>> last_gradient_;  ///< gradients that nothing reads behind an
                                                         ///< operator's B
 };

@@ -39,7 +39,7 @@ struct Restrictions {
   /// Whether optimizer state may be offloaded; nothing: by `auto`, where the nodes have a link to
   /// their host.
   AutoFlag offload = false;
-  AutoFlag offload_activations = false;  ///< the same of what layers store
+  AutoFlag offload_activations = false;  ///< whether what layers store may be offloaded
   Experts experts = Experts::columns;
   AutoInt expert;  ///< how many replicas divide the experts of each layer; nothing: chosen by
                    ///< `auto`

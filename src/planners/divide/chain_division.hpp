@@ -14,8 +14,8 @@ namespace pptrain {
 struct ChainStage {
   const BalancedMesh* mesh = nullptr;
   double in_flight = 1.0;                          ///< micro-batches whose activations it holds
-  int first_end = 0;                               ///< its layers end here at the earliest,
-  int last_end = std::numeric_limits<int>::max();  ///< and here at the latest
+  int first_end = 0;                               ///< its layers end here at the earliest
+  int last_end = std::numeric_limits<int>::max();  ///< its layers end here at the latest
 };
 
 /// Division of the layers over the stages of a pipeline: what AMP Eq. 4,

@@ -138,7 +138,7 @@ class StageSearch {
   std::unordered_map<std::int64_t, CutCost> cuts_;
   std::vector<StagePrice> prices_;     // of the stage that is being put before labels
   std::vector<double> least_seconds_;  // of the first l layers, at any mesh's fastest
-  std::vector<double> least_work_;     // the same in device-seconds
+  std::vector<double> least_work_;     // of the first l layers, in device-seconds
   LabelPool<Label> labels_;
   std::vector<std::map<std::int64_t, Frontier>> frontiers_;  // [first layer]
 };

@@ -146,7 +146,7 @@ bool FrameDivider::stores_no_less(const ScheduledCost& cost, const Stores& other
 std::optional<double> FrameDivider::add(const ScheduleChoice& schedule, std::size_t rule,
                                         std::size_t zero, Keep keep, Zero zeros) {
   constexpr double per_frame = 2.0;    // tasks simulated in the time that preparing a frame takes
-  constexpr double per_costed = 0.25;  // and costing one division of it
+  constexpr double per_costed = 0.25;  // tasks simulated in the time that costing a division takes
   work_ += per_frame;
   const bool by_need = zeros == Zero::by_need;
   const std::size_t number = by_need ? zeros_.size() : zero;

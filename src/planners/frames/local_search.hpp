@@ -103,7 +103,7 @@ class LocalSearch {
   const SearchSpace& space_;
   std::vector<Steps> steps_;
   PlanSimulator* simulator_ = nullptr;                    // while `improve` runs
-  StepsAhead* ahead_ = nullptr;                           // likewise
+  StepsAhead* ahead_ = nullptr;                           // while `improve` runs
   std::deque<Offered> offered_;                           // the next ones of the list
   std::shared_ptr<const std::vector<TaskOrder>> orders_;  // the fastest of the plan, once they were
                                                           // asked for

@@ -50,8 +50,8 @@ class ScheduledCost {
   /// all of them send over the busiest uplink, or all sums of gradients. Last the optimizer step.
   /// `chunks` are the layers of the chunks in order.
   Cost of(const std::vector<Interval>& chunks);
-  /// What the plan takes at least by its stages: no more than `of` says, which also takes the path
-  /// of one micro-batch, the uplinks and all sums of gradients, which other divisions change
+  /// What the plan takes at least by its stages alone, which is no more than `of` says: without the
+  /// path of one micro-batch, the uplinks and all sums of gradients, which other divisions change
   /// little.
   Cost of_stages(const std::vector<Interval>& chunks);
   /// Goes back to the division that was costed before the last one, so that another one near it

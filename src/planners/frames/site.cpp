@@ -83,7 +83,7 @@ class Sites {
     if (known_.insert(site.devices).second) sites_.push_back(std::move(site));
   }
 
-  /// All of them, the largest first.
+  /// All sites, the largest first.
   std::vector<Site> take() {
     std::stable_sort(sites_.begin(), sites_.end(), [](const Site& a, const Site& b) {
       return a.devices.size() > b.devices.size();

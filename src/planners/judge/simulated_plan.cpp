@@ -81,7 +81,8 @@ double PlanSimulator::setup_cost(const Plan& plan) { return setup_cost(plan, pla
 double PlanSimulator::setup_cost(const Plan& plan, int representatives) {
   constexpr double per_chunk = 20.0;  // tasks simulated in the time that prices and class of a
                                       // chunk on a device take
-  constexpr double per_device = 2.0;  // and to find who represents a device
+  constexpr double per_device = 2.0;  // tasks simulated in the time that finding who represents a
+                                      // device takes
   return per_device * plan.num_devices() +
          per_chunk * representatives * plan.schedule.virtual_stages;
 }

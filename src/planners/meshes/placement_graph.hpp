@@ -23,7 +23,7 @@ struct PlacedStage {
   int replicas = 0;
   int num_left = 0;          ///< devices for the stages behind it
   std::vector<int> earlier;  ///< devices of each kind that are used before it
-  std::vector<int> used;     ///< and with it
+  std::vector<int> used;     ///< devices of each kind that are used before it and by it
   std::vector<TakenDevices> taken;
   Link slowest;   ///< between two of its devices
   int state = 0;  ///< of the devices behind it

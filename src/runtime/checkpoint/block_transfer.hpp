@@ -69,7 +69,7 @@ class BlockTransfer {
   Transport& transport_;
   StateExchange exchange_;
   std::vector<std::int64_t> given_;     ///< elements of blocks, by rank
-  std::vector<std::int64_t> in_round_;  ///< likewise
+  std::vector<std::int64_t> in_round_;  ///< elements of blocks in the round, by rank
   std::vector<Block> round_;
   std::deque<std::vector<float>> buffers_;  ///< of the round
   std::string path_;

@@ -69,7 +69,7 @@ class Choice {
   Choice(MPI_Comm world, Waiter& waiter, const JobOptions& options, const Config& config)
       : world_(world), waiter_(waiter), options_(options), config_(config) {}
 
-  /// The one of a path.
+  /// Takes the checkpoint at a path.
   void take(const std::string& path) {
     check_same_files(world_, waiter_, {path});
     head_ = checked(world_, waiter_, path);

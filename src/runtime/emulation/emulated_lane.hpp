@@ -29,8 +29,8 @@ class EmulatedLane {
     return start(others, seconds, tag_);
   }
   /// This rank comes to a collective now, in a lane whose members wait for collectives of different
-  /// groups, each group with a `tag` of its own. The result ends when the collective does.
-  /// Collective over this rank and the `others`.
+  /// groups, each group with a `tag` of its own. The result ends when the collective does; the
+  /// clock has come there then. The lane outlives it. Collective over this rank and the `others`.
   PendingPtr start(const std::vector<RankId>& others, double seconds, int tag);
 
   /// Finds the ends of collectives to which all have come.

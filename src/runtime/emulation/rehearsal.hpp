@@ -84,7 +84,7 @@ class Rehearsal {
   EmulatedTransport transport_;
   MpiTransport meetings_;
   std::vector<RankId> everyone_;       ///< but this rank
-  std::vector<RankId> all_of_plan_;    ///< likewise
+  std::vector<RankId> all_of_plan_;    ///< of the plan, but this rank
   std::map<int, EmulatedLane> lanes_;  ///< by their numbers in the prices
   std::list<PendingPtr> sent_;
   std::vector<PendingPtr> gradients_;

@@ -35,7 +35,7 @@ class CommunicationDecorator {
 /// What each rank has to communicate by.
 struct RankReach {
   std::string by;      ///< what reaches its device's memory without MPI; "": nothing
-  std::string device;  ///< then: the identity of the device
+  std::string device;  ///< the identity of the device, where something does
 };
 
 /// The reach of every rank, told to all. Collective.

@@ -50,7 +50,7 @@ class Session {
   /// where the others only fill it up.
   IterationResult evaluate_batch(const SampleSource& source,
                                  std::optional<std::int64_t> counted = {});
-  /// Their mean.
+  /// Mean of the losses of one global batch of `source`, which changes nothing.
   double evaluate(const SampleSource& source) { return evaluate_batch(source).loss; }
 
   /// From now on `trace` holds what this rank did in the last iteration of training; null: nothing

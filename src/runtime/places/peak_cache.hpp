@@ -11,9 +11,9 @@ namespace pptrain {
 /// is a warning, and measured anew.
 PeakRates kept_peak_rates();
 
-/// The peak rates of the processor and libraries of `key`: those kept in the file `path`, else what
-/// `measure` gives, which is kept there ("": nothing is kept). A damaged file is a warning, and
-/// measured anew.
+/// The peak rates of the processor and libraries of `key`: those kept in the file `path` ("":
+/// nothing is kept), else what `measure` gives, which is kept there. A damaged file is a warning,
+/// and measured anew.
 PeakRates kept_peak_rates(const std::string& path, const std::string& key,
                           const FindPeakRates& measure);
 

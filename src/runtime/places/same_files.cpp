@@ -62,7 +62,7 @@ std::string identity_of(const std::string& path) {
 struct Copies {
   std::string host;
   std::vector<std::string> identities;  ///< of each file
-  std::vector<std::string> digests;     ///< likewise; "": another rank has the same copy
+  std::vector<std::string> digests;     ///< of each file; "": another rank has the same copy
 };
 
 /// Texts of all ranks on rank 0.

@@ -13,7 +13,7 @@ namespace pptrain {
 Waiter preparing_waiter(MPI_Comm world);
 
 /// A waiter for the time before training in which nothing of the ranks' hosts is known: as
-/// `preparing_waiter`, but on shared cores. Not collective.
+/// `preparing_waiter`, but it takes the cores for shared. Not collective.
 Waiter first_waiter(MPI_Comm world);
 
 /// A waiter with the patience of an hour, for ranks that compute between messages without a sign.

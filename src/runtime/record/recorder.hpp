@@ -37,13 +37,13 @@ struct RunStart {
   std::string checkpoint;                 ///< the file, for /environment
 };
 
-/// What of a model is recorded.
+/// What is recorded of a model.
 struct RecordedModel {
   double flop_per_sample = 0.0;
   ExpertColumns experts = {};  ///< whose rows are counted
 };
 
-/// What of a model that is trained is recorded.
+/// What is recorded of a model that is trained.
 RecordedModel recorded(const Model& model);
 
 /// A run whose figures are kept.

@@ -11,7 +11,7 @@ struct DriftingRank {
   int rank = 0;
   double factor = 1.0;            ///< how many times as long as expected it computes
   double seconds = 0.0;           ///< of computation in a step, in the window
-  double expected_seconds = 0.0;  ///< the same, as expected
+  double expected_seconds = 0.0;  ///< of computation in a step, as expected
 };
 
 /// Compares what ranks compute with what the plan predicts, window by window.

@@ -39,7 +39,7 @@ struct TrialJob {
 struct Trial {
   Plan plan;
   std::optional<double> seconds;  ///< of an iteration; nothing when it could not be run
-  std::string why_not;            ///< then: why
+  std::string why_not;            ///< why it could not be run
 };
 
 /// Runs `steps` iterations of a plan from the job's first parameters and data, and throws away what

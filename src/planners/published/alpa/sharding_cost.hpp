@@ -24,7 +24,7 @@ struct DivisionCost {
   std::vector<Term> passes;       ///< one micro-batch; the largest counts
   std::vector<Term> reductions;   ///< gradient all-reduce; the largest counts
   int main_pass = 0;              ///< the largest for the whole model: a lower bound that adds up
-  int main_reduction = 0;         ///< likewise
+  int main_reduction = 0;         ///< the largest for the whole model: a lower bound that adds up
   double bytes_per_parameter = 0.0;  ///< weights, gradients and optimizer state on a device
 
   /// F + B + W of one micro-batch on the slowest replica, in seconds, with what ZeRO stage 3

@@ -100,7 +100,8 @@ class ShardingLabels {
   int first_ = 0;  // no stage begins before
   bool with_memory_ = false;
   std::vector<std::vector<double>> least_rest_;    // [layer][division of an open run]
-  std::vector<std::vector<double>> least_onward_;  // the same if it does not end there
+  std::vector<std::vector<double>> least_onward_;  // [layer][division of an open run that does not
+                                                   // end there]
   std::vector<OpenRuns> open_;                     // by division
   std::vector<Opening> openings_;
 };

@@ -34,8 +34,8 @@ struct UniformCandidates {
 
 /// How many candidates beside the best one are wanted.
 enum class Breadth {
-  best,       ///< what a bound shows to be slower than the best is left out
-  table,      ///< and the best of `num_shown_grids` grids, those with the least bounds
+  best,   ///< what a bound shows to be slower than the best is left out
+  table,  ///< the best one, and the best of `num_shown_grids` grids, those with the least bounds
   everything  ///< every grid and micro-batch size; all others are this too where the space has a
               ///< check
 };

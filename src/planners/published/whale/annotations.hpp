@@ -18,8 +18,8 @@ struct AnnotatedPart {
   Interval layers;
   Primitive primitive = Primitive::replicate;
   int devices = 1;      ///< in one pipeline
-  int first_begin = 0;  ///< it begins with this layer at the earliest,
-  int last_begin = 0;   ///< and with this one at the latest
+  int first_begin = 0;  ///< it begins with this layer at the earliest
+  int last_begin = 0;   ///< it begins with this layer at the latest
 };
 
 /// What the annotations ask for.

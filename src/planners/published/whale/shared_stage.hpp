@@ -42,7 +42,7 @@ class SharedStage {
   /// The stage with the samples of the base balanced within the memory that the runs leave; nothing
   /// when it does not fit.
   std::optional<Stage> stage(Interval layers, const std::vector<Interval>& runs) const;
-  /// The one whose largest shortage of memory is least.
+  /// The stage whose largest shortage of memory is least.
   Stage tightest_stage(Interval layers, const std::vector<Interval>& runs) const;
 
  private:
@@ -68,8 +68,8 @@ class SharedStage {
   std::vector<double> runs_load_;  // largest one that a device of each class of the base has in the
                                    // runs
   Link slowest_;                   // between any two devices
-  double into_runs_ = 0.0;         // samples that some device lacks on the way into a run,
-  double out_of_runs_ = 0.0;       // and out of it
+  double into_runs_ = 0.0;         // samples that some device lacks on the way into a run
+  double out_of_runs_ = 0.0;       // samples that some device lacks on the way out of a run
 };
 
 }  // namespace pptrain

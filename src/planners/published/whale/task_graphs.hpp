@@ -13,8 +13,8 @@ struct TaskGraph {
   int devices = 1;                                 ///< in one pipeline
   int tensor_parallel = 1;                         ///< of each replica
   Sharding sharding = Sharding::profiled;          ///< of its layers over the members
-  int first_end = 0;                               ///< its layers end here at the earliest,
-  int last_end = std::numeric_limits<int>::max();  ///< and here at the latest
+  int first_end = 0;                               ///< its layers end here at the earliest
+  int last_end = std::numeric_limits<int>::max();  ///< its layers end here at the latest
 };
 
 /// TaskGraphs in a pipeline, and how often the whole pipeline is replicated (nested data
