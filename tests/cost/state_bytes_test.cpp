@@ -33,5 +33,24 @@ TEST_CASE("weights, gradients and optimizer state add up to what is held all the
   CHECK(state[4].sum() == 0);
 }
 
+TEST_CASE("a ZeRO stage divides its part of the state by those who share it", "[cost]") {
+  const BytesPerParameter bytes = {2, 4, 8};
+  const auto parts = [](const StateBytes& state) {
+    return std::vector<double>{state.weights, state.gradients, state.optimizer};
+  };
+  const auto held = [&](int zero_stage) {
+    return parts(state_bytes_per_parameter(bytes, zero_stage, 4.0));
+  };
+  CHECK(held(0) == std::vector<double>{2, 4, 8});
+  CHECK(held(1) == std::vector<double>{2, 4, 2});
+  CHECK(held(2) == std::vector<double>{2, 1, 2});
+  CHECK(held(3) == std::vector<double>{0.5, 1, 2});
+  Stage mesh;
+  mesh.zero_stage = 2;
+  CHECK(parts(state_bytes_per_parameter(bytes, mesh, 4.0)) == held(2));
+  mesh.offload = true;
+  CHECK(parts(state_bytes_per_parameter(bytes, mesh, 4.0)) == std::vector<double>{2, 1, 0});
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -41,5 +41,15 @@ TEST_CASE("a sum in two levels is the flat ring on one node and no slower on sev
   }
 }
 
+TEST_CASE("of several buckets one is within the nodes while another is across", "[cost]") {
+  const TwoLevelSum sum = two_level_sum(nodes_of(3, 4), devices(0, 12), 800.0);
+  CHECK(sum.nodes == 3);
+  CHECK(sum.within == Approx(4.2));
+  CHECK(sum.across == Approx(32.0 / 3 + 4.0));
+  // The longer level goes on all the time, beside it all but one bucket of the other.
+  CHECK(sum.seconds(4.0) == Approx(32.0 / 3 + 4.0 + 4.2 / 4));
+  CHECK(TwoLevelSum{8.0, 2.0, 2}.seconds(4.0) == 8.5);
+}
+
 }  // namespace
 }  // namespace pptrain

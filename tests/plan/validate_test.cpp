@@ -62,5 +62,29 @@ TEST_CASE("blocks that contradict themselves are refused", "[plan]") {
                     Catch::Contains("overlap those of blocks[0]"));
 }
 
+TEST_CASE("a plan alone need not say of how many layers and devices", "[plan]") {
+  Plan plan = uniform_plan({{0, 3}, {3, 5}}, 1, 1, 2, 1, "1f1b");
+  plan.stages[1].devices = {{DeviceId(7)}};
+  CHECK_NOTHROW(validate_plan_alone(plan, "p"));
+  CHECK(complaint_of([&] {
+          validate_plan(plan, 5, 2, "p");
+        }).starts_with("p: stages[1].devices: device 7 does not exist"));
+  plan.stages[1].layers = {{4, 6}};
+  CHECK(complaint_of([&] {
+          validate_plan_alone(plan, "p");
+        }).starts_with("p: stages: layer 3 is in no stage"));
+}
+
+TEST_CASE("a schedule says which stage has a chunk", "[plan]") {
+  const auto stages = [](const char* schedule, int chunks) {
+    std::vector<int> all;
+    for (int chunk = 0; chunk < chunks; ++chunk) all.push_back(stage_of_chunk(schedule, 3, chunk));
+    return all;
+  };
+  CHECK(stages("1f1b", 3) == std::vector<int>{0, 1, 2});
+  CHECK(stages("interleaved-1f1b", 7) == std::vector<int>{0, 1, 2, 0, 1, 2, 0});
+  CHECK(stages("zb-v", 6) == std::vector<int>{0, 1, 2, 2, 1, 0});
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -40,5 +40,14 @@ TEST_CASE("a wrong order is refused", "[simulate]") {
   CHECK_THAT(refused("[[", "[[], ["), Catch::Contains("3 lists of tasks"));
 }
 
+TEST_CASE("all devices of a stage run one order", "[simulate]") {
+  const Plan plan = uniform_plan({{0, 1}}, 2, 1, 4, 2, "gpipe");
+  const std::string order = R"(["F0.0", "F0.1", "B0.0", "B0.1"])";
+  CHECK(parse_orders("[" + order + ", " + order + "]", "o.json", plan) == task_orders(plan));
+  const std::string other = R"(["F0.0", "B0.0", "F0.1", "B0.1"])";
+  CHECK_THAT(complaint_of([&] { parse_orders("[" + order + ", " + other + "]", "o.json", plan); }),
+             Catch::Contains("o.json: [1]: differs from the order of another device"));
+}
+
 }  // namespace
 }  // namespace pptrain
