@@ -148,15 +148,5 @@ TEST_CASE("work and copies of a node that shares cores count every part", "[cost
         Approx(4 * (48.0 + bytes / 1000 + messages * 0.25)));
 }
 
-TEST_CASE("blocks that contradict themselves are refused", "[cost]") {
-  Plan plan = hybrid(TensorPattern::replicate);
-  CHECK_THROWS_WITH(validate_plan(plan, 3, 4, "p.json"),
-                    Catch::Contains("\"replicate\" with tensor_parallel 4"));
-  plan = hybrid(TensorPattern::sp1);
-  plan.stages[0].blocks.push_back(plan.stages[0].blocks.front());
-  CHECK_THROWS_WITH(validate_plan(plan, 3, 4, "p.json"),
-                    Catch::Contains("overlap those of blocks[0]"));
-}
-
 }  // namespace
 }  // namespace pptrain

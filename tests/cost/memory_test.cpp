@@ -30,24 +30,6 @@ TEST_CASE("a device holds its parameters and the micro-batches in flight", "[cos
   CHECK(memory_bytes(instance, plan) == std::vector<double>{224, 224, 552, 552, 0});
 }
 
-TEST_CASE("weights, gradients and optimizer state add up to what is held all the time", "[cost]") {
-  const Profile profile = two_layers();
-  const Cluster cluster = nodes_of(1, 5);
-  const Instance instance = {profile, cluster, 24};
-  Plan plan = uniform_plan({{0, 1}, {1, 2}}, 2, 1, 24, 6, "1f1b");
-  plan.stages[0].zero_stage = 1;
-  plan.stages[1].zero_stage = 3;
-  plan.stages[1].offload = true;
-  const std::vector<StateBytes> state = state_bytes(instance, plan);
-  const std::vector<double> fixed = fixed_bytes(instance, plan, Workspace::left_out);
-  REQUIRE(state.size() == fixed.size());
-  for (std::size_t d = 0; d < state.size(); ++d) CHECK(state[d].sum() == fixed[d]);
-  CHECK(state[0].optimizer == 10 * 8 / 2);
-  CHECK(state[2].weights == 30 * 2 / 2);
-  CHECK(state[2].optimizer == 0);
-  CHECK(state[4].sum() == 0);
-}
-
 TEST_CASE("uneven replicas hold their own samples", "[cost]") {
   const Profile profile = two_layers();
   const Cluster cluster = nodes_of(1, 2);

@@ -3,7 +3,6 @@
 
 #include "cost/instances.hpp"
 #include "support/catch.hpp"
-#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {
@@ -106,25 +105,6 @@ TEST_CASE("tensor-parallel all-reduces are copies too", "[cost]") {
   // 2 devices * 2 micro-batches * 2 messages of one all-reduce and of the loss, 2 devices * 2 sums
   // of one message, each 0.5 s * 1 core / (2 devices / 2).
   CHECK(node_work_seconds(instance, plan)[0] == Approx(72.0 + 0.96 + 8.0 + 2.0));
-}
-
-TEST_CASE("a kind of device without times is refused by name", "[cost]") {
-  const Profile profile = two_layers();
-  Cluster cluster = nodes_of(1, 1);
-  add_slow_node(cluster, 1);
-  const std::string text = complaint_of([&] { check_instance({profile, cluster, 8}, "p.json"); });
-  CHECK(text.starts_with("p.json: the profile has no time of layer \"a\" on device kind \"t\""));
-  CHECK(text.find("--analytic") != std::string::npos);
-}
-
-TEST_CASE("a plan with a degree that the profile lacks is refused", "[cost]") {
-  const Profile profile = two_layers();
-  const Cluster cluster = nodes_of(1, 2);
-  const Plan plan = uniform_plan({{0, 2}}, 1, 2, 8, 4, "1f1b");
-  CHECK(complaint_of([&] {
-          predict({profile, cluster, 8}, plan);
-        }).find("no time of layer \"a\" on device kind \"v\" at tensor_parallel 2") !=
-        std::string::npos);
 }
 
 TEST_CASE("the lower bound spreads the work over all devices", "[cost]") {

@@ -114,38 +114,6 @@ TEST_CASE("slices of what ZeRO divides are written and read", "[plan][json]") {
   CHECK(stage.zero_slices.empty());
 }
 
-TEST_CASE("groups within a node are runs of replicas whose every shard is there", "[plan]") {
-  Cluster cluster = nodes_of(2, 3);
-  Stage stage = uniform_plan({{0, 2}}, 6, 1, 6, 6, "1f1b").stages[0];
-  CHECK(node_groups(cluster, stage) == std::vector<Interval>{{0, 3}, {3, 6}});
-  stage = uniform_plan({{0, 2}}, 3, 2, 6, 6, "1f1b").stages[0];  // the second replica lies on both
-  CHECK(node_groups(cluster, stage) == std::vector<Interval>{{0, 1}, {1, 2}, {2, 3}});
-  divide_state(stage, 2, ZeroGroup::node, cluster);
-  CHECK(stage.zero_groups.size() == 3);
-  divide_state(stage, 0, ZeroGroup::node, cluster);
-  CHECK(stage.zero_groups.empty());
-  cluster = nodes_of(1, 6);
-  divide_state(stage, 2, ZeroGroup::node, cluster);
-  CHECK(stage.zero_groups.empty());
-}
-
-TEST_CASE("nodes divide the state where each has as many replicas, and never beside blocks",
-          "[plan]") {
-  const auto stage_of = [](int replicas) {
-    return uniform_plan({{0, 2}}, replicas, 1, 6, 6, "1f1b").stages[0];
-  };
-  CHECK(has_node_groups(nodes_of(2, 3), stage_of(6)));
-  CHECK_FALSE(has_node_groups(nodes_of(1, 6), stage_of(6)));  // one node
-  CHECK_FALSE(has_node_groups(nodes_of(6, 1), stage_of(6)));  // a replica on each
-  CHECK_FALSE(has_node_groups(nodes_of(2, 4), stage_of(6)));  // four and two
-  Stage stage = stage_of(6);
-  divide_state(stage, 2, ZeroGroup::node, nodes_of(2, 3));
-  CHECK(zero_group_of(stage) == ZeroGroup::node);
-  stage.blocks.emplace_back();
-  divide_state(stage, 2, ZeroGroup::node, nodes_of(2, 3));
-  CHECK(zero_group_of(stage) == ZeroGroup::replicas);
-}
-
 TEST_CASE("a plan is read as documented", "[plan][json]") {
   const Plan plan = parse_plan(document, "p.json");
   CHECK(plan.planner == "auto");
@@ -269,46 +237,6 @@ TEST_CASE("each contradiction of a plan is refused with its path", "[plan][json]
   CHECK(refused("\"global_batch_size\": 32", "\"global_batch_size\": 0")
             .starts_with("p.json: global_batch_size"));
   CHECK(refused("plan/1", "plan/7").starts_with("p.json: schema: unknown schema"));
-}
-
-TEST_CASE("stages with one chunk are listed in layer order", "[plan]") {
-  Plan plan = uniform_plan({{3, 5}, {0, 3}}, 1, 1, 2, 1, "1f1b");
-  CHECK(complaint_of([&] {
-          validate_plan(plan, 5, 2, "p");
-        }).find("stages are listed in layer order") != std::string::npos);
-}
-
-TEST_CASE("chunks lie where the schedule has them", "[plan]") {
-  Plan plan = uniform_plan({{0, 2}, {2, 4}}, 1, 1, 2, 1, "zb-v");
-  plan.schedule.virtual_stages = 2;
-  plan.stages[0].layers = {{0, 1}, {3, 4}};
-  plan.stages[1].layers = {{1, 2}, {2, 3}};
-  validate_plan(plan, 4, 2, "p");
-  const auto refused = [&](const char* schedule) {
-    plan.schedule.name = schedule;
-    return complaint_of([&] { validate_plan(plan, 4, 2, "p"); });
-  };
-  for (const char* looping : {"interleaved-1f1b", "breadth-first", "zeropp"}) {
-    CHECK(refused(looping).starts_with("p: stages[1].layers: chunk 2 lies on stage 1"));
-  }
-  CHECK(refused("1f1b") ==
-        "p: schedule.virtual_stages: is 2 (\"1f1b\" runs one chunk per stage); use 1, or another "
-        "schedule");
-  plan.stages[0].layers = {{0, 1}, {2, 3}};
-  plan.stages[1].layers = {{1, 2}, {3, 4}};
-  CHECK(refused("zb-v").starts_with("p: stages[0].layers: chunk 2 lies on stage 0"));
-  for (const char* looping : {"interleaved-1f1b", "breadth-first", "zeropp"}) {
-    plan.schedule.name = looping;
-    validate_plan(plan, 4, 2, "p");
-  }
-}
-
-TEST_CASE("batch sizes near the limit of integers are no overflow", "[plan]") {
-  Plan plan = uniform_plan({{0, 2}}, 1, 1, 2, 1, "1f1b");
-  plan.micro_batch_size = std::int64_t{1} << 62;
-  plan.micro_batches = 4;
-  CHECK(complaint_of([&] { validate_plan(plan, 2, 1, "p"); }).find("contradict") !=
-        std::string::npos);
 }
 
 }  // namespace
