@@ -6,11 +6,7 @@ namespace pptrain {
 namespace {
 
 Instruction instruction(Op op, int chunk, int micro_batch) {
-  Instruction made;
-  made.op = op;
-  made.chunk = ChunkId(chunk);
-  made.micro_batch = MicroBatchId(micro_batch);
-  return made;
+  return {op, TaskPlace{ChunkId(chunk), MicroBatchId(micro_batch)}};
 }
 
 TEST_CASE("instructions read as tasks, or as what is sent to whom", "[program]") {
@@ -40,14 +36,18 @@ TEST_CASE("all passes but W read weights", "[program]") {
 
 TEST_CASE("transfers of tied gradients have ends in place of a chunk and a micro-batch",
           "[program]") {
-  Instruction transfer = instruction(Op::send, 0, 0);
-  CHECK_FALSE(transfer.is_tied());
-  transfer.payload = Payload::tied_gradient;
-  transfer.set_ends(2, 5);
+  const Instruction at_cut = instruction(Op::send, 1, 4);
+  CHECK_FALSE(at_cut.is_tied());
+  CHECK(at_cut.chunk() == ChunkId(1));
+  CHECK(at_cut.micro_batch() == MicroBatchId(4));
+  CHECK_THROWS(at_cut.tie());
+  Instruction transfer = {Op::send, TiePlace{2, 5}, Payload::tied_gradient, DeviceId(3), {0, 2}};
   CHECK(transfer.is_tied());
-  CHECK(transfer.receiving_end() == 2);
-  CHECK(transfer.sending_end() == 5);
-  CHECK(instruction(Op::reduce_tied, 1, -1).is_tied());
+  CHECK(transfer.tie() == TiePlace{2, 5});
+  CHECK(to_string(transfer) == "send tied gradient 2.5 [0, 2) to device 3");
+  CHECK_THROWS(transfer.chunk());
+  transfer.place = TiePlace{5, 2};
+  CHECK(transfer.tie().receiving_end == 5);
 }
 
 TEST_CASE("members of a replica gather what crosses a cut, replicas of a shard a tied gradient",

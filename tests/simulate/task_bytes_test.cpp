@@ -9,10 +9,7 @@ namespace {
 Program program_of(const std::vector<std::pair<Op, int>>& tasks) {
   Program program;
   for (const auto& [op, micro_batch] : tasks) {
-    Instruction& task = program.instructions.emplace_back();
-    task.op = op;
-    task.chunk = ChunkId(0);
-    task.micro_batch = MicroBatchId(micro_batch);
+    program.instructions.push_back({op, TaskPlace{ChunkId(0), MicroBatchId(micro_batch)}});
   }
   return program;
 }

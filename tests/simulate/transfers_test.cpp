@@ -89,12 +89,12 @@ TEST_CASE("bytes of a transfer are those of its samples, rows or parts of them",
   const Prices prices(instance, made.plan, made.programs);
   Instruction instruction;
   instruction.op = Op::send;
-  instruction.chunk = ChunkId(0);
+  instruction.place = TaskPlace{ChunkId(0)};
   instruction.interval = {1, 3};
   CHECK(bytes_of(instruction, prices) == 20.0);
   instruction.units = 4;  // two quarters of a sample
   CHECK(bytes_of(instruction, prices) == 5.0);
-  instruction.payload = Payload::tied_gradient;
+  instruction.place = TiePlace{0, 1};
   CHECK(bytes_of(instruction, prices) == 2.0);
 }
 

@@ -5,12 +5,7 @@
 namespace pptrain {
 namespace {
 
-Instruction task(Op op, int chunk = 0) {
-  Instruction made;
-  made.op = op;
-  made.chunk = ChunkId(chunk);
-  return made;
-}
+Instruction task(Op op, int chunk = 0) { return {op, TaskPlace{ChunkId(chunk)}}; }
 
 /// Two layers whose passes take 4 s: 1.5 s for the first one's weights, 1 s for the last layer.
 ChunkPrice gathered_chunk(int num_layers = 2) {
