@@ -216,6 +216,84 @@ TEST_CASE("restrictions come from the configuration with their lines", "[planner
   CHECK(r.places.at("data") == "c.toml:7");
 }
 
+TEST_CASE("replicas and micro-batches count the shares of samples that are divided", "[planners]") {
+  Config config;
+  config.parallelism.context = 2;
+  config.parallelism.data = 3;
+  config.training.micro_batch_size = 4;
+  const Restrictions r = restrictions_of(config);
+  CHECK(r.context == 2);
+  CHECK(r.data == 6);
+  CHECK(r.micro_batch_size == 8);
+}
+
+TEST_CASE("a key without a place of its own has that of the source", "[planners]") {
+  Restrictions r;
+  r.places = {{"data", "x.toml:7"}, {"tensor", ""}};
+  CHECK(r.place_of("data", "x.toml") == "x.toml:7");
+  CHECK(r.place_of("tensor", "x.toml") == "x.toml");
+  CHECK(r.place_of("pipeline", "x.toml") == "x.toml");
+}
+
+TEST_CASE("planners of papers leave free nothing that papers lack, and change nothing fixed",
+          "[planners]") {
+  const Restrictions papers = as_in_papers(test::everything_free());
+  CHECK(papers.recompute == Recompute::none);
+  CHECK(papers.zero_stage == 0);
+  CHECK(papers.zero_group == ZeroGroup::replicas);
+  CHECK(papers.virtual_stages == 1);
+  CHECK(papers.offload == AutoFlag(false));
+  CHECK(papers.offload_activations == AutoFlag(false));
+  CHECK(papers.experts == Experts::columns);
+  Restrictions fixed;
+  fixed.recompute = Recompute::full;
+  fixed.zero_stage = 3;
+  fixed.zero_group = ZeroGroup::node;
+  fixed.virtual_stages = 2;
+  fixed.offload = fixed.offload_activations = true;
+  fixed.experts = Experts::sent;
+  const Restrictions kept = as_in_papers(fixed);
+  CHECK(kept.recompute == Recompute::full);
+  CHECK(kept.zero_stage == 3);
+  CHECK(kept.zero_group == ZeroGroup::node);
+  CHECK(kept.virtual_stages == 2);
+  CHECK(kept.offload == AutoFlag(true));
+  CHECK(kept.offload_activations == AutoFlag(true));
+  CHECK(kept.experts == Experts::sent);
+}
+
+TEST_CASE("a schedule that nobody names is 1f1b, of several chunks the interleaved one",
+          "[planners]") {
+  Restrictions r;
+  CHECK(schedule_under(r) == ScheduleChoice{"1f1b", 1, 0});
+  r.virtual_stages = 3;
+  CHECK(schedule_under(r) == ScheduleChoice{"interleaved-1f1b", 3, 0});
+  r.virtual_stages = std::nullopt;
+  r.schedule = "gpipe";
+  CHECK(schedule_under(r) == ScheduleChoice{"gpipe", 1, 0});
+  r.schedule = "zb-v";  // whose stages have two chunks in any case
+  CHECK(schedule_under(r) == ScheduleChoice{"zb-v", 2, 0});
+  r.schedule = "zeropp";
+  r.virtual_stages = 3;
+  r.unit = 4;
+  CHECK(schedule_under(r) == ScheduleChoice{"zeropp", 3, 4});
+}
+
+TEST_CASE("schedules of several chunks and those of grids alone are known", "[planners]") {
+  for (const char* name : {"interleaved-1f1b", "breadth-first", "zb-v", "zeropp"})
+    CHECK(runs_chunks(name));
+  for (const char* name : {"1f1b", "gpipe", "zb-h1", "auto"}) CHECK_FALSE(runs_chunks(name));
+  Restrictions r;
+  CHECK_FALSE(plans_only_grids("1f1b", r));
+  CHECK_FALSE(plans_only_grids("gpipe", r));
+  CHECK(plans_only_grids("zb-h1", r));
+  r.uniform = true;
+  CHECK(plans_only_grids("1f1b", r));
+  r.uniform = false;
+  r.zero_group = ZeroGroup::node;
+  CHECK(plans_only_grids("1f1b", r));
+}
+
 TEST_CASE("what no grid can be is left to planners of other shapes", "[planners]") {
   const Profile profile = [] {
     Profile p;

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <thread>
 
+#include "cost/instances.hpp"
 #include "cost/transfer_forms.hpp"
 #include "planners/judge/planned_orders.hpp"
 #include "planners/large_instances.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 
 namespace pptrain {
 namespace {
@@ -209,6 +211,101 @@ TEST_CASE("simulators in several threads give what one gives", "[planners]") {
     REQUIRE(results.size() == alone.size());
     for (std::size_t i = 0; i < alone.size(); ++i) CHECK(same(results[i], alone[i]));
   }
+}
+
+TEST_CASE("tasks are those of one device of each class, and say which plans are too large",
+          "[planners]") {
+  const Profile profile = two_layers(0.0);
+  const Cluster cluster = nodes_of(1, 4);
+  const auto plan = [](std::int64_t micro_batches) {
+    return uniform_plan({{0, 1}, {1, 2}}, 2, 1, 2 * micro_batches, 2, "1f1b");
+  };
+  const Instance instance = {profile, cluster, 16};
+  PlanSimulator simulator(instance);
+  CHECK(simulator.tasks(plan(8)) == 2 * 2 * 8);  // F and B on two stages of equal replicas
+  const auto most = static_cast<std::int64_t>(most_simulated_tasks) / 4;
+  CHECK(simulator.can(plan(most)));
+  CHECK_FALSE(simulator.can(plan(most + 1)));
+}
+
+TEST_CASE("a simulated plan has the peak of each device, and the one that lacks most memory",
+          "[planners]") {
+  Profile profile = two_layers(0.0);
+  profile.layers[0].parameters = 100.0;  // of 16 bytes each
+  profile.layers[1].parameters = 200.0;
+  const Cluster cluster = nodes_of(1, 3, 1500.0);
+  const Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 1, 2, 1, "1f1b");
+  const Instance instance = {profile, cluster, 2};
+  PlanSimulator simulator(instance);
+  const SimulatedPlan result = simulator.of(plan);
+  CHECK(result.peak_bytes == std::vector<double>{1600.0, 3200.0, 0.0});
+  CHECK(result.why_not.starts_with("device 1 (v)"));
+}
+
+TEST_CASE("schedules that split B and W need a profile that does", "[planners]") {
+  Profile profile = two_layers(0.0);
+  for (ProfileLayer& layer : profile.layers) layer.rows[0].split_known = false;
+  const Cluster cluster = nodes_of(1, 2);
+  const Instance instance = {profile, cluster, 4};
+  const auto complaint = [&](const char* schedule) {
+    PlanSimulator simulator(instance);
+    return complaint_of([&] {
+      simulator.of(uniform_plan({{0, 1}, {1, 2}}, 1, 1, 4, 1, schedule));
+    });
+  };
+  CHECK(complaint("zb-h1") != "nothing was refused");
+  CHECK(complaint("1f1b") == "nothing was refused");
+}
+
+TEST_CASE("a prediction is replaced by the simulator's once", "[planners]") {
+  const Profile profile = two_layers(100.0);
+  const Cluster cluster = nodes_of(1, 2);
+  const Instance instance = {profile, cluster, 2};
+  Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 1, 2, 2, "1f1b");
+  plan.predicted = Prediction();
+  plan.predicted->iteration_seconds = 9.0;
+  PlanSimulator simulator(instance);
+  predict_by_simulation(simulator, plan);
+  const SimulatedPlan& simulated = simulator.of(plan);
+  const Prediction& predicted = *plan.predicted;
+  CHECK(predicted.basis == PredictionBasis::simulation);
+  CHECK(predicted.iteration_seconds == simulated.iteration_seconds);
+  CHECK(predicted.bubble_fraction == simulated.bubble_fraction);
+  CHECK(predicted.peak_bytes == simulated.peak_bytes);
+  plan.predicted->iteration_seconds = 1.0;  // as if it were another simulation's
+  predict_by_simulation(simulator, plan);
+  predict_by_larger_form(plan);
+  CHECK(predicted.iteration_seconds == 1.0);
+}
+
+TEST_CASE("plans that are not simulated are predicted by the larger form", "[planners]") {
+  Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 1, 2, 2, "1f1b");
+  plan.predicted = Prediction();
+  plan.predicted->iteration_seconds = 9.0;
+  plan.predicted->bubble_fraction = 0.25;
+  plan.predicted->estimates["dapple"] = 8.0;
+  predict_by_larger_form(plan);
+  CHECK(plan.predicted->iteration_seconds == 9.0);
+  CHECK(plan.predicted->bubble_fraction == 0.25);
+  plan.predicted->estimates["dapple"] = 12.0;
+  for (int again = 0; again < 2; ++again) {
+    predict_by_larger_form(plan);
+    CHECK(plan.predicted->basis == PredictionBasis::estimate);
+    CHECK(plan.predicted->iteration_seconds == 12.0);
+    CHECK(plan.predicted->bubble_fraction == Approx(1.0 - 0.75 * 9.0 / 12.0));
+  }
+  // Where a simulation would cost too much, it is the same.
+  const auto micro_batches = static_cast<std::int64_t>(most_simulated_tasks);
+  const Profile profile = two_layers(0.0);
+  const Cluster cluster = nodes_of(1, 2);
+  const Instance instance = {profile, cluster, micro_batches};
+  PlanSimulator simulator(instance);
+  Plan large = uniform_plan({{0, 1}, {1, 2}}, 1, 1, micro_batches, 1, "1f1b");
+  large.predicted = plan.predicted;
+  large.predicted->estimates["dapple"] = 15.0;
+  predict_by_simulation(simulator, large);
+  CHECK(large.predicted->basis == PredictionBasis::estimate);
+  CHECK(large.predicted->iteration_seconds == 15.0);
 }
 
 }  // namespace
