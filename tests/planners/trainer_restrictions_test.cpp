@@ -1,4 +1,7 @@
 // Restrictions of searches for another trainer.
+#include <memory>
+
+#include "planners/ask/restrictions.hpp"
 #include "planners/everything_free.hpp"
 #include "planners/made_rule.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,6 @@
 // Neighbours of a plan with other devices, or other samples on the same ones.
-#include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "cost/instances.hpp"
 #include "planners/frames/neighbours.hpp"

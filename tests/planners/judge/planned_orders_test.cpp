@@ -38,8 +38,10 @@ TEST_CASE("programs of a plan take what the simulator says of it", "[planners]")
   const Profile profile = blocks(12, 0.5);
   const Cluster cluster = mixed_nodes(2, 2);
   const Instance instance = {profile, cluster, 16};
-  for (const char* schedule : {"1f1b", "zb-h1", "auto"}) {
-    const Plan plan = uniform_plan(even_division(12, 4), 1, 1, 16, 2, schedule);
+  for (const ScheduleChoice& schedule :
+       {ScheduleChoice{"1f1b", 1, 0}, {"zb-h1", 1, 0}, {"auto", 2, 0}, {"zb-v", 2, 0}}) {
+    const Plan plan =
+        uniform_plan(even_division(12, 4 * schedule.virtual_stages), 1, 1, 16, 1, schedule);
     CHECK(simulate(instance, plan, planned_programs(instance, plan)).makespan_seconds ==
           Approx(PlanSimulator(instance).of(plan).iteration_seconds).epsilon(1e-12));
   }

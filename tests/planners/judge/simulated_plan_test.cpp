@@ -262,7 +262,8 @@ TEST_CASE("a prediction is replaced by the simulator's once", "[planners]") {
   const Cluster cluster = nodes_of(1, 2);
   const Instance instance = {profile, cluster, 2};
   Plan plan = uniform_plan({{0, 1}, {1, 2}}, 1, 1, 2, 2, "1f1b");
-  plan.predicted = predict(instance, plan, 0.0);
+  plan.predicted = Prediction();
+  plan.predicted->iteration_seconds = 9.0;
   PlanSimulator simulator(instance);
   predict_by_simulation(simulator, plan);
   const SimulatedPlan& simulated = simulator.of(plan);
