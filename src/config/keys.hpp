@@ -21,7 +21,7 @@ struct Range {
 
   /// Whether a value is within the limits; no NaN and no infinity is.
   bool contains(double value) const;
-  /// `at least 1`, `more than 0`, `between 0 and 3`.
+  /// `at least 1`, `more than 0`, `at least 0 and at most 3`.
   std::string describe() const;
 };
 

@@ -57,8 +57,8 @@ struct ScheduleKind {
   /// Micro-batches whose activations the stage stores at most, not less than 1 and possibly more
   /// than there are.
   std::int64_t (*stored)(const StagePlace& place) = nullptr;
-  /// Whether `stored` depends on `left` and `micro_batches` alone, so that searches which place
-  /// stages from the last one to the first plan for it.
+  /// Whether searches which place stages from the last one to the first plan for it, where `stored`
+  /// must depend on `left` and `micro_batches` alone.
   bool planned_stage_by_stage = false;
   int turn = 0;              ///< in which searches try schedules: the most promising first
   std::string roomier = {};  ///< another one that is no slower where its larger memory is there;

@@ -38,7 +38,7 @@ class ElementKernels {
     const ValueRun run = {x, n};
     sums_of_squares(&run, 1, sum);
   }
-  /// The same of `count` runs, in their order.
+  /// *sum += the squares of `count` runs, in their order, in double.
   virtual void sums_of_squares(const ValueRun* runs, std::size_t count, double* sum) = 0;
   /// T to T' element by element.
   virtual void convert(const Matrix& from, const Matrix& to) = 0;

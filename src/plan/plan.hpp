@@ -271,8 +271,8 @@ std::optional<double> trial_seconds(const Plan& plan);
 /// Whether two plans do the same: stages, batch sizes and schedule, whoever made them.
 bool same_plan(const Plan& a, const Plan& b);
 
-/// A uniform grid as a plan. Shard k of replica j of stage i is device (i * dp + j) * tmp + k
-/// . `layers` is the interval of each stage.
+/// A uniform grid as a plan. Shard k of replica j of stage i is device (i * dp + j) * tmp + k.
+/// `layers` is the interval of each stage.
 /// micro_batch_size must divide global_batch_size, and dp must not exceed it.
 Plan uniform_plan(const std::vector<Interval>& layers, int data, int tensor,
                   std::int64_t global_batch_size, std::int64_t micro_batch_size,

@@ -12,14 +12,14 @@ namespace {
 /// A key or section of each of the tools, and others that say the same.
 const std::map<std::string, std::string> called = {
     {"train_iters", "training.steps"},                                // Megatron-LM
-    {"tensor_model_parallel_size", "parallelism.tensor"},             // likewise
+    {"tensor_model_parallel_size", "parallelism.tensor"},             // Megatron-LM
     {"train_micro_batch_size_per_gpu", "training.micro_batch_size"},  // DeepSpeed
-    {"gradient_clipping", "optimizer.gradient_clip"},                 // likewise
+    {"gradient_clipping", "optimizer.gradient_clip"},                 // DeepSpeed
     {"dump_folder", "job.output"},                                    // torchtitan
     {"n_embd", "model.hidden_size"},                                  // nanoGPT
-    {"eval_interval", "metrics.evaluation_interval"},                 // likewise
+    {"eval_interval", "metrics.evaluation_interval"},                 // nanoGPT
     {"lr_scheduler_type", "lr_scheduler.name"},                       // TrainingArguments
-    {"save_steps", "checkpoint.interval"},                            // likewise
+    {"save_steps", "checkpoint.interval"},                            // TrainingArguments
     {"lr", "optimizer.learning_rate"},
     {"ep", "parallelism.expert"},
     {"vocab_size", "model.vocabulary_size"},

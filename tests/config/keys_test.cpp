@@ -74,8 +74,8 @@ class Recorder : public KeyVisitor {
   }
   void end_element() override { in_element_ = false; }
 
-  std::string rename;   ///< the key to whose value ...
-  std::string renamed;  ///< ... this name is given
+  std::string rename;   ///< the key whose value is set
+  std::string renamed;  ///< the value that it is set to
 
  private:
   void note(const Key& key) {

@@ -14,7 +14,7 @@ TEST_CASE("the bubble is the share of all devices' time in which they do not com
 }
 
 TEST_CASE("an iteration that is stretched computes as long as before", "[cost]") {
-  // Of 8 s devices compute 6: of 16 s, of 7.5 s and of 6 s, too.
+  // Devices compute 6 of 8 s, and as long of 16 s, of 7.5 s and of 6 s.
   CHECK(stretched_bubble(0.25, 8.0, 16.0) == 0.625);
   CHECK(stretched_bubble(0.25, 8.0, 7.5) == Approx(0.2));
   CHECK(stretched_bubble(0.25, 8.0, 6.0) == 0.0);

@@ -48,8 +48,8 @@ TEST_CASE("positions turn by powers of theta, which a scaling divides where wave
   form.scaling = Scaling::linear;
   CHECK(rotary_frequency(form, 0) == 1.0 / 8.0);
   CHECK(rotary_frequency(form, 1) == Approx(0.01 / 8.0));
-  // Of llama3 wavelengths stay that fit the original length four times, and those are divided that
-  // do not fit it once; one that fits it 2.5 times is half of each.
+  // Llama 3's form keeps wavelengths that fit the original length four times, and divides those
+  // that do not fit it once; one that fits it 2.5 times is half of each.
   form.scaling = Scaling::llama3;
   const auto second = [&](double fits) {
     form.original_length = fits * 2.0 * std::numbers::pi / 0.01;

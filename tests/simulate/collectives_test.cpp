@@ -14,7 +14,7 @@ PricedCollective collective(std::vector<int> programs, double seconds, int lane)
   return made;
 }
 
-/// The same of 100 bytes over an uplink of 100 B/s.
+/// A collective of 100 bytes over an uplink of 100 B/s.
 PricedCollective over_uplink(double seconds, int lane, int chunk = 0) {
   PricedCollective made = collective({lane}, seconds, lane);
   made.chunk = ChunkId(chunk);

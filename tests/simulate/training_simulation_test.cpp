@@ -1,4 +1,4 @@
-// That the result is that of all devices and micro-batches is in classes_test.cpp,
+// Tests that the result is that of all devices and micro-batches: classes_test.cpp,
 // replica_shift_test.cpp and repetition_test.cpp.
 #include "simulate/training_simulation.hpp"
 

@@ -65,9 +65,9 @@ struct Restrictions {
 
 Restrictions restrictions_of(const Config& config);
 
-/// The restrictions for plans `like` a trainer's: what is free is restricted to what the trainer
-/// has. A key that is fixed to something else is refused (`Error`, exit code 2) with `source` as
-/// the place where it has none of its own.
+/// The restrictions for plans `like` a trainer's: what the trainer has one choice of is fixed to
+/// it, and `rule` leaves out what else it does not run. A key that is fixed to something else is
+/// refused (`Error`, exit code 2) with `source` as the place where it has none of its own.
 Restrictions as_trainer_runs(Restrictions restrictions, std::shared_ptr<const PlanRule> rule,
                              const std::string& source);
 

@@ -5,6 +5,7 @@
 
 #include "plan/zero_groups.hpp"
 #include "planners/divide/allowed_cuts.hpp"
+#include "planners/frames/frame.hpp"
 #include "planners/frames/schedule_choices.hpp"
 #include "planners/meshes/grid.hpp"
 #include "planners/meshes/stage_mesh.hpp"

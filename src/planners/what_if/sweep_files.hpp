@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/key_table.hpp"
 #include "planners/what_if/sweep.hpp"
