@@ -21,7 +21,9 @@ const std::set<std::string> pure_folders = {
     "plan", "program", "cost",   "schedule", "simulate", "planners", "export_plan"};
 
 /// Headers that declare data alone: there is nothing of theirs that a test could call.
-const std::set<std::string> headers_of_data = {};
+const std::set<std::string> headers_of_data = {"base/infinity.hpp", "config/layer_forms.hpp",
+                                               "model/folds/layer_bytes.hpp",
+                                               "profile/error_band.hpp"};
 
 std::string content_of(const fs::path& file) {
   std::ifstream stream(file);
