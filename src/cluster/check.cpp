@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/names.hpp"
 #include "cluster/cluster.hpp"
+#include "cluster/device_catalogue.hpp"
 #include "cluster/node_prices.hpp"
 
 namespace pptrain {
@@ -55,6 +56,14 @@ std::set<std::string> check_kinds(const Locate& locate, const std::vector<Device
   return names;
 }
 
+/// Kinds that the file describes, then those of the catalogue, which need no description.
+std::vector<std::string> known_kinds(const std::set<std::string>& described) {
+  std::vector<std::string> all(described.begin(), described.end());
+  const std::vector<std::string> catalogue = catalogue_device_names();
+  all.insert(all.end(), catalogue.begin(), catalogue.end());
+  return all;
+}
+
 void check_group(const Locate& locate, const std::string& path, const NodeGroup& group,
                  const std::set<std::string>& kinds, bool alone) {
   if (group.count < 1)
@@ -68,10 +77,11 @@ void check_group(const Locate& locate, const std::string& path, const NodeGroup&
                      "leave cores out where each device has its own"});
   if (!kinds.contains(group.device_kind)) {
     const std::vector<std::string> known(kinds.begin(), kinds.end());
-    throw_bad_input({locate(path + ".devices.kind"),
-                     fmt::format("unknown device kind \"{}\"", group.device_kind),
-                     known.empty() ? "no [[device]] is described" : "described are " + join(known),
-                     did_you_mean(group.device_kind, known, "add a [[device]] for it")});
+    throw_bad_input(
+        {locate(path + ".devices.kind"),
+         fmt::format("unknown device kind \"{}\"", group.device_kind),
+         known.empty() ? "no [[device]] is described" : "described are " + join(known),
+         did_you_mean(group.device_kind, known_kinds(kinds), "add a [[device]] for it")});
   }
   check_link(locate, path + ".link", group.link);
   check_link(locate, path + ".uplink", group.uplink);

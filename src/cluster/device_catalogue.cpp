@@ -125,9 +125,12 @@ std::vector<std::string> similar_names(const std::string& name,
 }
 
 void add_catalogue_kind(Cluster& cluster, const std::string& name) {
+  const CatalogueDevice* known = catalogue_device(name);
   const bool is_described = std::any_of(cluster.device_kinds.begin(), cluster.device_kinds.end(),
                                         [&](const DeviceKind& kind) { return kind.name == name; });
-  if (!is_described) cluster.device_kinds.push_back(catalogue_device(name)->kind);
+  if (known == nullptr || is_described) return;
+  cluster.device_kinds.push_back(known->kind);
+  cluster.device_kinds.back().name = name;
 }
 
 std::vector<std::string> catalogue_device_names() {

@@ -26,7 +26,8 @@ const std::vector<CatalogueDevice>& device_catalogue();
 /// do not count. Null: none has it.
 const CatalogueDevice* catalogue_device(const std::string& name);
 
-/// Adds a kind of device of the catalogue to a cluster that has none of that name.
+/// Adds a kind of device under the name by which the catalogue knows it, if it does and the cluster
+/// has none of that name.
 void add_catalogue_kind(Cluster& cluster, const std::string& name);
 
 /// A name as names of the catalogues are compared: in small letters, with `-` between words,

@@ -24,7 +24,7 @@ const KeyTable root = {
      {"currency", "text of three capital letters", "none", "Currency of all prices: \"USD\"."},
      {"storage_bandwidth", "bandwidth with unit, or bytes per second", "not known",
       "How fast all nodes together write a checkpoint, for the time that failures cost."},
-     {"device", "array of tables", "those of the nodes' kinds",
+     {"device", "array of tables", "what the catalogue says of the nodes' devices",
       "The kinds of device, one `[[device]]` each."},
      {"node", "array of tables", "", "The groups of equal nodes, one `[[node]]` each."},
      {"switch", "array of tables", "none",

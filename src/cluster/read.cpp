@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/names.hpp"
@@ -183,14 +184,21 @@ DeviceKind read_device(const TomlTable& table) {
                suggestion);
 }
 
-/// Nodes of this kind with their devices. Those of a table without devices are the catalogue's, and
-/// so are links that it leaves out.
-NodeGroup read_devices(const TomlTable& table, const std::string& kind) {
+/// Nodes of this kind with their devices. Those of a table without devices are the catalogue's. The
+/// catalogue says the links of these too, and of devices that it knows and the file does not
+/// describe.
+NodeGroup read_devices(const TomlTable& table, const std::string& kind,
+                       const std::set<std::string>& described) {
   NodeGroup group;
   if (const std::optional<TomlTable> devices = table.table("devices")) {
     group.device_kind = devices->string("kind");
     group.num_devices = count_at_least(*devices, "count", 1, 1);
     devices->finish(cluster_keys::devices);
+    const CatalogueDevice* known = catalogue_device(group.device_kind);
+    if (known != nullptr && !described.contains(group.device_kind)) {
+      if (group.num_devices > 1) group.link = known->link;
+      group.host_link = known->host_link;
+    }
   } else if (const CatalogueNode* known = catalogue_node(kind)) {
     group = node_group(*known, 1);
   } else {
@@ -200,8 +208,8 @@ NodeGroup read_devices(const TomlTable& table, const std::string& kind) {
   return group;
 }
 
-NodeGroup read_node(const TomlTable& table) {
-  NodeGroup group = read_devices(table, table.string("kind", "node"));
+NodeGroup read_node(const TomlTable& table, const std::set<std::string>& described) {
+  NodeGroup group = read_devices(table, table.string("kind", "node"), described);
   group.count = count_at_least(table, "count", 1, 1);
   group.link = read_link(table, "link", group.link);
   group.uplink = read_link(table, "uplink", group.uplink);
@@ -261,11 +269,14 @@ Cluster cluster_of(const TomlTable& root, const std::string& source) {
   cluster.emulate = emulate_of(root.name("emulate", {"no", "numbers", "timing"}, "no"));
   cluster.currency = root.string("currency", "");
   cluster.storage_bandwidth = positive(root, "storage_bandwidth", Quantity::bandwidth, 0.0);
-  for (const TomlTable& table : root.tables("device"))
+  std::set<std::string> described;
+  for (const TomlTable& table : root.tables("device")) {
     cluster.device_kinds.push_back(read_device(table));
+    described.insert(cluster.device_kinds.back().name);
+  }
   for (const TomlTable& table : root.tables("node")) {
-    const NodeGroup& group = cluster.groups.emplace_back(read_node(table));
-    if (!table.has("devices")) add_catalogue_kind(cluster, group.device_kind);
+    cluster.groups.push_back(read_node(table, described));
+    add_catalogue_kind(cluster, cluster.groups.back().device_kind);
   }
   for (const TomlTable& table : root.tables("switch"))
     cluster.switches.push_back(read_switch(table));

@@ -36,6 +36,40 @@ flops = { fp32 = "67 TFLOP/s", tf32 = "494.7 TFLOP/s", bf16 = "989.4 TFLOP/s", f
   CHECK(kind_with("nvidia-h100-80gb-hbm3", "").name == "nvidia-h100-80gb-hbm3");
 }
 
+TEST_CASE("devices that the catalogue knows need no description, and their nodes no links",
+          "[cluster][catalogue]") {
+  const Cluster cluster = parse_cluster(
+      "[[node]]\ncount = 2\ndevices = { kind = \"h100-sxm-80gb\", count = 4 }\n"
+      "uplink = { bandwidth = \"50 GB/s\" }\n"
+      "[[node]]\ndevices = { kind = \"h100-sxm-80gb\", count = 8 }\n"
+      "uplink = { bandwidth = \"50 GB/s\" }\n"
+      "[[node]]\ndevices = { kind = \"nvidia-h100-80gb-hbm3\" }\n"
+      "uplink = { bandwidth = \"50 GB/s\" }\n",
+      "c.toml");
+  const CatalogueDevice& known = *catalogue_device("h100-sxm-80gb");
+  REQUIRE(cluster.device_kinds.size() == 2);
+  CHECK(cluster.device_kinds[0].name == "h100-sxm-80gb");
+  CHECK(cluster.device_kinds[1].name == "nvidia-h100-80gb-hbm3");
+  for (const DeviceKind& kind : cluster.device_kinds) check_equal(kind, known.kind);
+  for (const int group : {0, 1}) {
+    CHECK(cluster.groups[group].link.bandwidth == known.link.bandwidth);
+    CHECK(cluster.groups[group].host_link.bandwidth == known.host_link.bandwidth);
+  }
+  CHECK(cluster.groups[2].link.bandwidth == 0.0);  // a single device
+}
+
+TEST_CASE("links of devices that a file describes are not the catalogue's",
+          "[cluster][catalogue]") {
+  const std::string text =
+      "[[device]]\nkind = \"h100-sxm-80gb\"\n[[node]]\ndevices = { kind = \"h100-sxm-80gb\" }\n";
+  CHECK(parse_cluster(text, "c.toml").groups[0].host_link.bandwidth == 0.0);
+  CHECK(
+      complaint_of(
+          [] { parse_cluster("[[node]]\ndevices = { kind = \"h100-smx-80gb\" }\n", "c.toml"); }) ==
+      "c.toml:2: unknown device kind \"h100-smx-80gb\" (no [[device]] is described); did you mean "
+      "\"h100-sxm-80gb\"?");
+}
+
 TEST_CASE("nodes of a kind that the catalogue knows need neither devices nor links",
           "[cluster][catalogue]") {
   const Cluster said = parse_cluster_expression("2x dgx-h100, 1x dgx-a100-40");
