@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/files.hpp"
 #include "data/files.hpp"
 #include "support/catch.hpp"
 #include "support/child.hpp"
@@ -109,13 +108,6 @@ TEST_CASE("what cannot be written is refused with the system's words", "[atomic_
         folder.path("no/file") + ": cannot be written (No such file or directory); go away");
   CHECK_THAT(complaint_of([] { write_file("/dev/null", ""); }),
              Catch::Contains("something else than a file"));
-  for (const int error : {ENOSPC, EDQUOT, EIO}) {
-    try {
-      throw_unwritable({"file", "cannot be written", "", ""}, error);
-    } catch (const Error& thrown) {
-      CHECK(thrown.code() == ExitCode::runtime_failure);
-    }
-  }
 }
 
 }  // namespace

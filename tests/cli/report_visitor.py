@@ -35,7 +35,7 @@ function look_at_width() {
     expect(scroll.scrollWidth < scroll.clientWidth + 2, `columns off the screen: ${scroll.getAttribute("aria-label")}`);
   }
 }
-// The same numbers as tests/base/base_test.cpp has.
+// The same numbers as tests/base/units_test.cpp has.
 function count_out() {
   const numbers = [[seconds, 0, "0 s"], [seconds, 3.55e-15, "0 s"], [seconds, 5.2e-10, "0.52 ns"], [seconds, .99995, "1 s"],
     [seconds, .00125, "1.25 ms"], [seconds, 59.97, "60 s"], [seconds, 999.6, "16.7 min"], [seconds, 12345, "3.43 h"],

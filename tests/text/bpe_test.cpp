@@ -4,8 +4,6 @@
 #include <random>
 
 #include "support/catch.hpp"
-#include "text/byte_alphabet.hpp"
-#include "text/utf8.hpp"
 
 namespace pptrain {
 namespace {
@@ -139,23 +137,6 @@ TEST_CASE("a word that is a token may stay one", "[bpe]") {
   CHECK(encoded(model(false), "abc") == Tokens{0, 4});
   CHECK(encoded(model(true), "abc") == Tokens{5});
   CHECK(encoded(model(true), "abcc") == Tokens{0, 4, 2});
-}
-
-TEST_CASE("every byte has a character that is its own", "[bpe]") {
-  std::set<char32_t> characters;
-  for (unsigned byte = 0; byte < 256; ++byte) {
-    const char32_t character = character_of_byte(static_cast<unsigned char>(byte));
-    CHECK_FALSE(is_white_space(character));
-    CHECK(byte_of_character(character) == static_cast<unsigned char>(byte));
-    characters.insert(character);
-  }
-  CHECK(characters.size() == 256);
-  CHECK(character_of_byte(' ') == U'\u0120');
-  CHECK(character_of_byte('\n') == U'\u010a');
-  CHECK_FALSE(byte_of_character(U' '));
-  CHECK_FALSE(byte_of_character(0x100 + 68));
-  CHECK(bytes_of_characters("a\u0120\u00ff") == "a \xff");
-  CHECK_FALSE(bytes_of_characters("a b"));
 }
 
 }  // namespace

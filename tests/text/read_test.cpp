@@ -1,6 +1,4 @@
-#include "data/files.hpp"
 #include "support/complaint.hpp"
-#include "text/json_text.hpp"
 #include "text/tokenizers.hpp"
 
 namespace pptrain {
@@ -14,11 +12,6 @@ std::string refused_with(const std::string& pointer, const std::string& value) {
   Json document = small_tokenizer();
   document[Json::json_pointer(pointer)] = Json::parse(value);
   return complaint_of([&] { tokenizer_of(document); });
-}
-
-bool begins(const std::string& text, const std::string& start) {
-  UNSCOPED_INFO(text);
-  return text.starts_with(start);
 }
 
 TEST_CASE("what is not known is refused by file and key", "[read]") {
@@ -88,12 +81,6 @@ TEST_CASE("files that contradict themselves are refused", "[read]") {
                "/no/such/file: cannot be read"));
 }
 
-std::string repeated(const std::string& text, int times) {
-  std::string all;
-  for (int i = 0; i < times; ++i) all += text;
-  return all;
-}
-
 TEST_CASE("files that are nested more deeply than any tokenizer are refused before they are read",
           "[read]") {
   const std::string deep = repeated("[", 100000) + repeated("]", 100000);
@@ -107,17 +94,6 @@ TEST_CASE("files that are nested more deeply than any tokenizer are refused befo
   CHECK(refused_with("/normalizer", "[[[]]]") ==
         "t.json: normalizer: must be an object (it is an array of 1); take the file as it was "
         "published");
-  const TestFolder folder("tokenizer_config");
-  folder.write("tokenizer_config.json", "{\"eos_token\":" + deep + "}");
-  CHECK(complaint_of([&] {
-          named_token(folder.path(""), "eos_token");
-        }).find("tokenizer_config.json:1: has more than 32 levels") != std::string::npos);
-  folder.write("tokenizer_config.json", R"({"eos_token": NaN})");
-  CHECK(complaint_of([&] { named_token(folder.path(""), "eos_token"); })
-            .find("tokenizer_config.json: this is no JSON object (syntax error while parsing value "
-                  "- invalid literal") != std::string::npos);
-  folder.write("tokenizer_config.json", R"({"eos_token": {"content": "</s>"}})");
-  CHECK(named_token(folder.path(""), "eos_token") == "</s>");
 }
 
 TEST_CASE("files whose parts multiply are refused", "[read]") {
@@ -218,29 +194,6 @@ TEST_CASE("the longest added token is found, and takes the space it asks for", "
   CHECK(tokenizer.encode("<x>b <y>") == Tokens{7, 8});
   CHECK(tokenizer.encode("ca ca bca") == Tokens{9, 3, 9, 3, 1, 2, 0});
   CHECK(tokenizer.decode(Tokens{6, 0, 8}, SpecialTokens::left_out) == "a<y>");
-}
-
-std::vector<std::string> texts(std::string_view line,
-                               const std::vector<std::string>& keys = {"text"}) {
-  return texts_of_json_line(line, keys, "x:1", "--json-key");
-}
-
-std::string refused_line(std::string_view line, const std::vector<std::string>& keys = {"text"}) {
-  return complaint_of([&] { texts(line, keys); });
-}
-
-TEST_CASE("lines of JSON", "[read]") {
-  using Texts = std::vector<std::string>;
-  CHECK(texts(R"({"id": 1, "text": "a\nb\u20ac"})") == Texts{"a\nb\u20ac"});
-  CHECK(texts(R"({"t": {"en": "a", "x.de": "b"}, "t.fr": "c"})", {"t.x.de", "t.en", "t.fr"}) ==
-        Texts{"b", "a", "c"});
-  CHECK(begins(refused_line("{\"a\""), "x:1: this is no JSON object"));
-  CHECK(begins(refused_line("[]"), "x:1: this is no JSON object"));
-  CHECK(begins(refused_line("{\"text\": 1}"),
-               "x:1: there is no text below \"text\" (the value is no string)"));
-  CHECK(begins(refused_line("{}", {"body"}),
-               "x:1: there is no text below \"body\" (the object has no such key)"));
-  CHECK(begins(refused_line("{\"t\": \"a\"}", {"t.en"}), "x:1: there is no text below \"t.en\""));
 }
 
 }  // namespace

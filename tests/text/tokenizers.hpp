@@ -43,4 +43,17 @@ inline Tokenizer tokenizer_of(const nlohmann::json& document) {
   return Tokenizer::parse(document.dump(), "t.json");
 }
 
+/// Whether the text begins so; it is shown where a check of that fails.
+inline bool begins(const std::string& text, const std::string& start) {
+  UNSCOPED_INFO(text);
+  return text.starts_with(start);
+}
+
+/// The text so many times in a row.
+inline std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 }  // namespace pptrain

@@ -3,7 +3,6 @@
 #include "data/files.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
-#include "weights/config_rotary.hpp"
 
 namespace pptrain {
 namespace {
@@ -201,35 +200,6 @@ TEST_CASE("harmless keys have reasons and come once", "[config_json]") {
        {"hidden_act", "attention_dropout", "quantization_config", "auto_map", "sliding_window"}) {
     CHECK(keys.count(shaping) == 0);
   }
-}
-
-TEST_CASE("rotary positions are read in the spelling of transformers 4 and 5", "[config_json]") {
-  const auto rotary = [](const std::string& text) { return read_rotary(parse(text), 5e5); };
-  const RotaryConfig newer =
-      rotary(R"({"rope_parameters": {"rope_type": "linear", "rope_theta": 100.0, "factor": 4.0}})");
-  const RotaryConfig older =
-      rotary(R"({"rope_theta": 100.0, "rope_scaling": {"type": "linear", "factor": 4.0}})");
-  const RotaryConfig between = rotary(
-      R"({"rope_theta": 100, "rope_scaling": {"type": "linear", "rope_type": "linear", "factor": 4.0}})");
-  for (const RotaryConfig& one : {newer, older, between}) {
-    CHECK(one.type == "linear");
-    CHECK(one.theta == 100.0);
-    REQUIRE(one.details.has_value());
-    CHECK(one.details->number("factor") == 4.0);
-    one.details->finish();
-  }
-  const RotaryConfig plain = rotary(R"({"rope_scaling": null})");
-  CHECK(plain.type == "default");
-  CHECK(plain.theta == 5e5);
-  CHECK_FALSE(plain.details.has_value());
-  CHECK(read_rotary(parse(R"({"rotary_emb_base": 7})"), 1.0, "rotary_emb_base").theta == 7.0);
-  const auto refusal = [&](const std::string& text) { return complaint_of([&] { rotary(text); }); };
-  CHECK_THAT(refusal(R"({"rope_scaling": {"type": "linear", "rope_type": "yarn"}})"),
-             Catch::Contains("rope_scaling.type: is \"linear\""));
-  CHECK_THAT(refusal(R"({"rope_parameters": {"rope_theta": 2.0}, "rope_theta": 3.0})"),
-             Catch::Contains("rope_theta: is 3"));
-  CHECK_THAT(refusal(R"({"rope_parameters": {}, "rope_scaling": {}})"),
-             Catch::Contains("stands beside rope_parameters"));
 }
 
 }  // namespace

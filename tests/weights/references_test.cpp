@@ -4,9 +4,7 @@
 
 #include "base/interval.hpp"
 #include "support/catch.hpp"
-#include "support/files.hpp"
-#include "weights/config_json.hpp"
-#include "weights/config_rotary.hpp"
+#include "weights/reference_folders.hpp"
 #include "weights/weight_files.hpp"
 
 namespace pptrain {
@@ -46,14 +44,6 @@ std::map<std::string, std::vector<float>> plain_read(const fs::path& path) {
   return tensors;
 }
 
-std::vector<fs::path> folders() {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::recursive_directory_iterator(test_data("models"))) {
-    if (entry.path().filename() == "config.json") found.push_back(entry.path().parent_path());
-  }
-  return found;
-}
-
 /// Values of a tensor, read by two ranks that share it unevenly.
 std::vector<float> read_in_parts(const WeightFiles& files, const WeightTensor& tensor) {
   if (tensor.type == WeightType::i64) return {static_cast<float>(files.count(tensor.name))};
@@ -67,7 +57,7 @@ std::vector<float> read_in_parts(const WeightFiles& files, const WeightTensor& t
 
 TEST_CASE("weights of transformers are read bit for bit", "[weights]") {
   int num_folders = 0, num_sharded = 0;
-  for (const fs::path& folder : folders()) {
+  for (const fs::path& folder : reference_folders()) {
     INFO(folder.string());
     std::map<std::string, std::vector<float>> expected;
     int num_files = 0;
@@ -87,42 +77,6 @@ TEST_CASE("weights of transformers are read bit for bit", "[weights]") {
   }
   CHECK(num_folders > 8);
   CHECK(num_sharded > 0);
-}
-
-void check_alike(const RotaryConfig& a, const RotaryConfig& b) {
-  CHECK(a.theta == b.theta);
-  CHECK(a.type == b.type);
-  if (b.details && b.type != "default")
-    CHECK(a.details->number("factor") == b.details->number("factor"));
-}
-
-TEST_CASE("both spellings of a configuration say the same of positions", "[config_json]") {
-  int num_pairs = 0;
-  for (const fs::path& folder : folders()) {
-    const fs::path older_path = folder / "config-v4.json";
-    if (!fs::exists(older_path)) continue;
-    INFO(folder.string());
-    std::ifstream stream(older_path);
-    const std::string text{std::istreambuf_iterator<char>(stream),
-                           std::istreambuf_iterator<char>()};
-    const ConfigJson newer = ConfigJson::read(folder.string()),
-                     older = ConfigJson::parse(text, "config-v4.json");
-    if (!newer.has("rope_parameters")) continue;
-    ++num_pairs;
-    if (newer.object("rope_parameters").has("full_attention")) {  // each kind of layers has
-                                                                  // positions of its own
-      const auto of_kind = [](const ConfigJson& config, bool full) {
-        return read_rotary_of_kind(config, full ? "full_attention" : "sliding_attention", 0.0,
-                                   full ? "rope_theta" : "rope_local_base_freq", full);
-      };
-      for (const bool full : {true, false}) check_alike(of_kind(newer, full), of_kind(older, full));
-      continue;
-    }
-    const char* theta_key =
-        newer.text("model_type") == "gpt_neox" ? "rotary_emb_base" : "rope_theta";
-    check_alike(read_rotary(newer, 0.0), read_rotary(older, 0.0, theta_key));
-  }
-  CHECK(num_pairs > 3);
 }
 
 }  // namespace

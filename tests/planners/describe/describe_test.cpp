@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "base/text_table.hpp"
 #include "base/units.hpp"
 #include "cost/instances.hpp"
 #include "planners/describe/describe_alternatives.hpp"
@@ -38,28 +37,6 @@ std::string in_one_line(const std::string& text) {
     if (!is_space || line.empty() || line.back() != ' ') line += is_space ? ' ' : c;
   }
   return line;
-}
-
-TEST_CASE("a long last cell goes on below itself", "[planners]") {
-  const std::string words =
-      "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
-  const std::string text =
-      align({{"planner", "time", "why"}, {"data-parallel", "-", words}, {"x", "1 s", ""}});
-  CHECK(text ==
-        "  planner        time  why\n"
-        "  data-parallel  -     one two three four five six seven eight nine ten eleven\n"
-        "                       twelve thirteen fourteen fifteen\n"
-        "  x              1 s\n");
-  const std::string path(100, 'x');
-  CHECK(align({{"a", path + " b"}}) == "  a  " + path + "\n     b\n");  // a word is not cut
-}
-
-TEST_CASE("cells of several lines stand side by side", "[planners]") {
-  CHECK(align({{"a\nlonger", "1", "x"}, {"b", "2\n22", "y\nz"}}) ==
-        "  a       1   x\n"
-        "  longer\n"
-        "  b       2   y\n"
-        "          22  z\n");
 }
 
 TEST_CASE("the table of candidates has a row per grid, fastest first, the impossible last",
@@ -325,32 +302,6 @@ TEST_CASE("a plan has 25 lines of the screen at most, however many stages differ
   CHECK(has(in_one_line(text), "see -v"));
   CHECK(has(in_one_line(text), " 39 39 "));  // the last one is shown
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
-}
-
-TEST_CASE("numbers of devices are told as patterns", "[planners]") {
-  CHECK(ranges({3, 1, 2, 0, 8}) == "0-3, 8");
-  CHECK(ranges({0, 4, 8, 12}) == "every 4th of 0-12");
-  CHECK(ranges({1, 5, 9, 13, 16, 20, 24, 28}) == "every 4th of 1-13, 16-28");
-  CHECK(ranges({2, 3, 6, 7, 10, 11, 14, 15, 18, 19}) == "2-3, 6-7, ..., 18-19");
-  CHECK(ranges({2, 3, 6, 7, 10, 11, 14, 15}) == "2-3, 6-7, 10-11, 14-15");
-  CHECK(ranges({1, 5, 9, 12, 13, 16, 17, 20, 21, 24, 25, 28, 29, 40}) ==
-        "every 4th of 1-9, all of 12-13, 16-17, ..., 28-29, 40");
-  CHECK(ranges({0, 2, 4, 7, 8, 9}) == "every 2nd of 0-4, all of 7-9");
-  CHECK(ranges({0, 21, 42}) == "every 21st of 0-42");
-  CHECK(ranges({0, 8}) == "0, 8");
-  CHECK(ranges({5}) == "5");
-}
-
-TEST_CASE("a table that is too wide loses the columns that may go, then breaks its widest",
-          "[planners]") {
-  const std::string wide(30, '#');
-  const Rows rows = {{"a", wide, "many words that can be broken where they are too many",
-                      "the last cell of a row"}};
-  CHECK(has(align(rows, {1}), "many words"));
-  CHECK_FALSE(has(align(rows, {1}), "#"));
-  CHECK(has(align(rows), wide));
-  std::istringstream lines(align(rows));
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
 }
 

@@ -1,16 +1,13 @@
-#include <algorithm>
-#include <cmath>
-#include <vector>
-
-#include "base/error.hpp"
-#include "base/names.hpp"
-#include "base/random.hpp"
 #include "base/units.hpp"
+
+#include <cmath>
+
 #include "support/catch.hpp"
 
-using namespace pptrain;
+namespace pptrain {
+namespace {
 
-TEST_CASE("quantities are read with and without units") {
+TEST_CASE("quantities are read with and without units", "[base]") {
   CHECK(parse_quantity("16 GiB", Quantity::bytes) == 16.0 * 1024 * 1024 * 1024);
   CHECK(parse_quantity("170 Gbit/s", Quantity::bandwidth) == 170 * 1.25e8);
   CHECK(parse_quantity("5 us", Quantity::seconds) == 5 * 1e-6);
@@ -27,7 +24,7 @@ TEST_CASE("quantities are read with and without units") {
   CHECK_FALSE(parse_quantity("", Quantity::bytes));
 }
 
-TEST_CASE("numbers are printed for people") {
+TEST_CASE("numbers are printed for people", "[base]") {
   CHECK(format_bytes(1536) == "1.5 KiB");
   CHECK(format_bytes(1010.0 * 1024 * 1024) == "1010 MiB");
   CHECK(format_seconds(0.00125) == "1.25 ms");
@@ -36,7 +33,7 @@ TEST_CASE("numbers are printed for people") {
   CHECK(format_duration(59.6) == "1:00");
 }
 
-TEST_CASE("money, power and energy are printed for people") {
+TEST_CASE("money, power and energy are printed for people", "[base]") {
   CHECK(format_money(98.324, "USD") == "98.3 USD");
   CHECK(format_money(0.0, "EUR") == "0 EUR");
   CHECK(format_money(0.00012, "EUR") == "1.20e-04 EUR");
@@ -49,7 +46,7 @@ TEST_CASE("money, power and energy are printed for people") {
   CHECK(parse_quantity("10.2 kW", Quantity::power) == 10200.0);
 }
 
-TEST_CASE("seconds take the unit that they fill after rounding") {
+TEST_CASE("seconds take the unit that they fill after rounding", "[base]") {
   CHECK(format_seconds(0.0) == "0 s");
   CHECK(format_seconds(-0.0) == "0 s");
   CHECK(format_seconds(1e-15) == "0 s");  // what rounding leaves of a sum
@@ -73,7 +70,7 @@ TEST_CASE("seconds take the unit that they fill after rounding") {
   CHECK(format_seconds(INFINITY) == "infinite");
 }
 
-TEST_CASE("bytes, rates and shares take the unit that they fill after rounding") {
+TEST_CASE("bytes, rates and shares take the unit that they fill after rounding", "[base]") {
   CHECK(format_bytes(0.0) == "0 B");
   CHECK(format_bytes(-0.0) == "0 B");
   CHECK(format_bytes(1023.4) == "1023 B");
@@ -103,64 +100,5 @@ TEST_CASE("bytes, rates and shares take the unit that they fill after rounding")
   CHECK(format_duration(-1.0) == "0:00");
 }
 
-TEST_CASE("text from outside is cut to a screen and does nothing to a terminal") {
-  CHECK(shown("layers = 3\nheads") == "layers = 3\nheads");
-  CHECK(shown("\033[31mred\x7f") == "\\x1b[31mred\\x7f");
-  const std::string cut = shown("begin" + std::string(1000000, 'k') + "end");
-  CHECK(cut.size() < 700);
-  CHECK(cut.starts_with("begink"));
-  CHECK(cut.ends_with("kend"));
-  CHECK(cut.find("[999408 bytes left out]") != std::string::npos);
-  std::string accents;
-  for (int i = 0; i < 1000; ++i) accents += "\u00e9";
-  const std::string whole = shown(accents);  // no half characters
-  CHECK(whole.find("\u00e9 [") != std::string::npos);
-  CHECK(whole.find("] \u00e9") != std::string::npos);
-}
-
-TEST_CASE("words are quoted for a shell where they must be") {
-  CHECK(shell_word("outputs/gpt2/2026-11-22_05-27-17") == "outputs/gpt2/2026-11-22_05-27-17");
-  CHECK(shell_word("job.name=a b") == "'job.name=a b'");
-  CHECK(shell_word("it's $HOME") == "'it'\\''s $HOME'");
-  CHECK(shell_word("") == "''");
-}
-
-TEST_CASE("the nearest name is suggested only when it may be meant") {
-  const std::vector<std::string> keys = {"learning_rate", "weight_decay", "name"};
-  CHECK(nearest_name("learning_rte", keys) == "learning_rate");
-  CHECK(nearest_name("nmae", keys) == "name");
-  CHECK(nearest_name("xyzzy_plugh", keys).empty());
-}
-
-TEST_CASE("a complaint names place, problem, reason and suggestion") {
-  CHECK(format_complaint({"a.toml:3", "heads = 3", "64 is not divisible by 3", "use 4"}) ==
-        "a.toml:3: heads = 3 (64 is not divisible by 3); use 4");
-  try {
-    throw_no_feasible_plan({"", "nothing fits", "", ""});
-    FAIL("no exception");
-  } catch (const Error& error) {
-    CHECK(error.code() == ExitCode::no_feasible_plan);
-  }
-}
-
-TEST_CASE("random numbers depend on seed, stream and index alone and are normal") {
-  const CounterRandom random(1234, "h.0.attn.c_attn.weight");
-  CHECK(random.bits(7) == CounterRandom(1234, "h.0.attn.c_attn.weight").bits(7));
-  CHECK(random.bits(7) != random.bits(8));
-  CHECK(random.bits(7) != CounterRandom(1235, "h.0.attn.c_attn.weight").bits(7));
-  CHECK(random.bits(7) != CounterRandom(1234, "h.1.attn.c_attn.weight").bits(7));
-  constexpr int count = 100000;
-  std::vector<float> x(count);
-  random.fill_normal(0, count, x.data());
-  double mean = 0.0;
-  double square = 0.0;
-  for (const float value : x) {
-    mean += value / static_cast<double>(count);
-    square += static_cast<double>(value) * value / count;
-  }
-  CHECK(std::abs(mean) < 0.01);            // three deviations of the mean of 1e5 values
-  CHECK(std::abs(square - 1.0) < 0.0135);  // three deviations of their variance
-  std::vector<float> part(10);
-  random.fill_normal(4711, 10, part.data());
-  CHECK(std::equal(part.begin(), part.end(), x.begin() + 4711));
-}
+}  // namespace
+}  // namespace pptrain

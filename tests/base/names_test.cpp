@@ -1,0 +1,41 @@
+#include "base/names.hpp"
+
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace pptrain {
+namespace {
+
+TEST_CASE("text from outside is cut to a screen and does nothing to a terminal", "[base]") {
+  CHECK(shown("layers = 3\nheads") == "layers = 3\nheads");
+  CHECK(shown("\033[31mred\x7f") == "\\x1b[31mred\\x7f");
+  const std::string cut = shown("begin" + std::string(1000000, 'k') + "end");
+  CHECK(cut.size() < 700);
+  CHECK(cut.starts_with("begink"));
+  CHECK(cut.ends_with("kend"));
+  CHECK(cut.find("[999408 bytes left out]") != std::string::npos);
+  std::string accents;
+  for (int i = 0; i < 1000; ++i) accents += "\u00e9";
+  const std::string whole = shown(accents);  // no half characters
+  CHECK(whole.find("\u00e9 [") != std::string::npos);
+  CHECK(whole.find("] \u00e9") != std::string::npos);
+}
+
+TEST_CASE("words are quoted for a shell where they must be", "[base]") {
+  CHECK(shell_word("outputs/gpt2/2026-11-22_05-27-17") == "outputs/gpt2/2026-11-22_05-27-17");
+  CHECK(shell_word("job.name=a b") == "'job.name=a b'");
+  CHECK(shell_word("it's $HOME") == "'it'\\''s $HOME'");
+  CHECK(shell_word("") == "''");
+}
+
+TEST_CASE("the nearest name is suggested only when it may be meant", "[base]") {
+  const std::vector<std::string> keys = {"learning_rate", "weight_decay", "name"};
+  CHECK(nearest_name("learning_rte", keys) == "learning_rate");
+  CHECK(nearest_name("nmae", keys) == "name");
+  CHECK(nearest_name("xyzzy_plugh", keys).empty());
+}
+
+}  // namespace
+}  // namespace pptrain

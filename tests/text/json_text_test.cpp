@@ -1,0 +1,49 @@
+#include "text/json_text.hpp"
+
+#include "data/files.hpp"
+#include "support/complaint.hpp"
+#include "text/tokenizers.hpp"
+
+namespace pptrain {
+namespace {
+
+std::vector<std::string> texts(std::string_view line,
+                               const std::vector<std::string>& keys = {"text"}) {
+  return texts_of_json_line(line, keys, "x:1", "--json-key");
+}
+
+std::string refused_line(std::string_view line, const std::vector<std::string>& keys = {"text"}) {
+  return complaint_of([&] { texts(line, keys); });
+}
+
+TEST_CASE("lines of JSON", "[json_text]") {
+  using Texts = std::vector<std::string>;
+  CHECK(texts(R"({"id": 1, "text": "a\nb\u20ac"})") == Texts{"a\nb\u20ac"});
+  CHECK(texts(R"({"t": {"en": "a", "x.de": "b"}, "t.fr": "c"})", {"t.x.de", "t.en", "t.fr"}) ==
+        Texts{"b", "a", "c"});
+  CHECK(begins(refused_line("{\"a\""), "x:1: this is no JSON object"));
+  CHECK(begins(refused_line("[]"), "x:1: this is no JSON object"));
+  CHECK(begins(refused_line("{\"text\": 1}"),
+               "x:1: there is no text below \"text\" (the value is no string)"));
+  CHECK(begins(refused_line("{}", {"body"}),
+               "x:1: there is no text below \"body\" (the object has no such key)"));
+  CHECK(begins(refused_line("{\"t\": \"a\"}", {"t.en"}), "x:1: there is no text below \"t.en\""));
+}
+
+TEST_CASE("tokens with a role are named beside the tokenizer", "[json_text]") {
+  const std::string deep = repeated("[", 100000) + repeated("]", 100000);
+  const TestFolder folder("tokenizer_config");
+  folder.write("tokenizer_config.json", "{\"eos_token\":" + deep + "}");
+  CHECK(complaint_of([&] {
+          named_token(folder.path(""), "eos_token");
+        }).find("tokenizer_config.json:1: has more than 32 levels") != std::string::npos);
+  folder.write("tokenizer_config.json", R"({"eos_token": NaN})");
+  CHECK(complaint_of([&] { named_token(folder.path(""), "eos_token"); })
+            .find("tokenizer_config.json: this is no JSON object (syntax error while parsing value "
+                  "- invalid literal") != std::string::npos);
+  folder.write("tokenizer_config.json", R"({"eos_token": {"content": "</s>"}})");
+  CHECK(named_token(folder.path(""), "eos_token") == "</s>");
+}
+
+}  // namespace
+}  // namespace pptrain
