@@ -1,47 +1,12 @@
 #include "base/interrupt.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <string>
 
-#include "base/log.hpp"
-#include "support/catch.hpp"
+#include "base/in_process.hpp"
 
 using namespace pptrain;
-
-namespace {
-
-struct Ended {
-  int code = -1;
-  std::string said;
-};
-
-/// Runs `work` in a process of its own that ends with code 0 after it.
-template <class Work>
-Ended in_process(const Work& work) {
-  int ends[2] = {};
-  REQUIRE(::pipe(ends) == 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::dup2(ends[1], STDERR_FILENO);
-    work();
-    ::_exit(0);
-  }
-  ::close(ends[1]);
-  Ended ended;
-  char block[256];
-  for (ssize_t n = 0; (n = ::read(ends[0], block, sizeof block)) > 0;)
-    ended.said.append(block, block + n);
-  ::close(ends[0]);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return ended;
-}
-
-}  // namespace
 
 TEST_CASE("an interrupt ends the program with what it reached", "[base]") {
   const Ended ended = in_process([] {

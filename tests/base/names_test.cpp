@@ -37,5 +37,34 @@ TEST_CASE("the nearest name is suggested only when it may be meant", "[base]") {
   CHECK(nearest_name("xyzzy_plugh", keys).empty());
 }
 
+TEST_CASE("a suggestion asks for the nearest name, or says something else where none is near",
+          "[base]") {
+  CHECK(did_you_mean("nmae", {"weight_decay", "name"}, "see the list") == "did you mean \"name\"?");
+  CHECK(did_you_mean("xyzzy_plugh", {"weight_decay", "name"}, "see the list") == "see the list");
+  CHECK(join({"a", "b", "c"}) == "a, b, c");
+  CHECK(join({"a", "b"}, " or ") == "a or b");
+  CHECK(join({}).empty());
+}
+
+TEST_CASE("text is broken between words, and a word is not cut", "[base]") {
+  CHECK(wrapped("one two three", 7) == "one two\nthree");
+  CHECK(wrapped("one two three", 6) == "one\ntwo\nthree");
+  CHECK(wrapped("one two", 2) == "one\ntwo");
+  CHECK(wrapped("a   b\nlonger words", 8) == "a   b\nlonger\nwords");  // short lines stay
+  CHECK(wrapped("one two three four", 9, "  ") == "one two\n  three\n  four");
+  CHECK(wrapped("one two three four", 10, "  ") == "one two\n  three\n  four");
+  CHECK(wrapped("one two three four", 12, "  ") == "one two\n  three four");
+  CHECK(wrapped("unbreakable it is", 5, "  ") == "unbreakable\n  it\n  is");
+}
+
+TEST_CASE("bytes that are no UTF-8 are shown by number", "[base]") {
+  CHECK(shown("a\xff"
+              "b") ==
+        "a\\xff"
+        "b");
+  CHECK(shown("\xe2\x82") == "\\xe2\\x82");  // the beginning of a character
+  CHECK(shown("\u20ac\t") == "\u20ac\\x09");
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -1,5 +1,6 @@
 #include "base/text_table.hpp"
 
+#include <cstdlib>
 #include <sstream>
 
 #include "support/catch.hpp"
@@ -7,11 +8,20 @@
 namespace pptrain {
 namespace {
 
+/// The columns of the screen as long as this lives, whatever the terminal of the tests has.
+struct Columns {
+  explicit Columns(const char* columns) { ::setenv("COLUMNS", columns, 1); }
+  ~Columns() { ::unsetenv("COLUMNS"); }
+  Columns(const Columns&) = delete;
+  Columns& operator=(const Columns&) = delete;
+};
+
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("a long last cell goes on below itself", "[base]") {
+  const Columns screen("80");
   const std::string words =
       "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
   const std::string text =
@@ -26,6 +36,7 @@ TEST_CASE("a long last cell goes on below itself", "[base]") {
 }
 
 TEST_CASE("cells of several lines stand side by side", "[base]") {
+  const Columns screen("80");
   CHECK(align({{"a\nlonger", "1", "x"}, {"b", "2\n22", "y\nz"}}) ==
         "  a       1   x\n"
         "  longer\n"
@@ -35,6 +46,7 @@ TEST_CASE("cells of several lines stand side by side", "[base]") {
 
 TEST_CASE("a table that is too wide loses the columns that may go, then breaks its widest",
           "[base]") {
+  const Columns screen("80");
   const std::string wide(30, '#');
   const Rows rows = {{"a", wide, "many words that can be broken where they are too many",
                       "the last cell of a row"}};
@@ -57,6 +69,23 @@ TEST_CASE("numbers of devices are told as patterns", "[base]") {
   CHECK(ranges({0, 21, 42}) == "every 21st of 0-42");
   CHECK(ranges({0, 8}) == "0, 8");
   CHECK(ranges({5}) == "5");
+}
+
+TEST_CASE("columns go in the order that is asked for, by the numbers they had, until the rest fits",
+          "[base]") {
+  const Columns screen("80");
+  const std::string a(30, 'a'), b(30, 'b'), c(30, 'c');
+  CHECK(align({{"1", a, b, c, "end"}}, {2, 1}) == "  1  " + a + "  " + c + "  end\n");
+  CHECK(align({{"1", a, b, c, "end"}}, {1, 2}) == "  1  " + b + "  " + c + "  end\n");
+  CHECK(align({{"1", a + a, b + b, c, "end"}}, {1, 2, 3}) == "  1  " + c + "  end\n");
+  CHECK(align({{"1", a, "end"}}, {1}) == "  1  " + a + "  end\n");
+}
+
+TEST_CASE("a bar is filled by its part", "[base]") {
+  CHECK(bar(0.0, 4) == "[....]");
+  CHECK(bar(0.25, 4) == "[#...]");
+  CHECK(bar(0.7, 4) == "[###.]");  // 2.8, to the nearest
+  CHECK(bar(1.0, 4) == "[####]");
 }
 
 }  // namespace

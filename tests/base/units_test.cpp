@@ -1,6 +1,7 @@
 #include "base/units.hpp"
 
 #include <cmath>
+#include <sstream>
 
 #include "support/catch.hpp"
 
@@ -98,6 +99,43 @@ TEST_CASE("bytes, rates and shares take the unit that they fill after rounding",
   CHECK(format_percent(std::nan("")) == "-");
   CHECK(format_duration(INFINITY) == "-");
   CHECK(format_duration(-1.0) == "0:00");
+}
+
+TEST_CASE("every unit that messages name is read", "[base]") {
+  int num_units = 0;
+  for (const Quantity quantity : {Quantity::bytes, Quantity::bandwidth, Quantity::seconds,
+                                  Quantity::flop_rate, Quantity::power}) {
+    std::istringstream units{std::string(accepted_units(quantity))};
+    for (std::string unit; std::getline(units >> std::ws, unit, ','); ++num_units) {
+      CAPTURE(unit);
+      CHECK(parse_quantity("2 " + unit, quantity).value_or(0.0) > 0.0);
+    }
+  }
+  CHECK(num_units == 9 + 12 + 6 + 6 + 3);
+  CHECK(parse_quantity("8 bit/s", Quantity::bandwidth) == 1.0);
+  CHECK(parse_quantity("3 MiB/s", Quantity::bandwidth) == 3.0 * 1024 * 1024);
+  CHECK(parse_quantity("1.5 min", Quantity::seconds) == 90.0);
+  CHECK(parse_quantity("2 h", Quantity::seconds) == 7200.0);
+  CHECK(parse_quantity("3 ns", Quantity::seconds) == 3 * 1e-9);
+}
+
+TEST_CASE("what is wrong with a quantity is said with what to write", "[base]") {
+  const auto problem = [](std::string_view text, Quantity quantity) {
+    const QuantityProblem found = problem_of_quantity(text, quantity);
+    return found.reason + "; " + found.suggestion;
+  };
+  CHECK(problem("fast", Quantity::power) ==
+        "it does not begin with a number; write a number and one of W, kW, MW");
+  CHECK(problem("16 gb", Quantity::bytes) ==
+        "\"gb\" is no unit of this key; did you mean \"16 GB\"?");
+  CHECK(problem("16 GB", Quantity::power) ==
+        "\"GB\" is no unit of this key; write a number and one of W, kW, MW");
+  CHECK(problem("12.5", Quantity::seconds) ==
+        "it has no unit; write for instance \"12.5 s\"; 12.5 without quotes is in s");
+  CHECK(problem("1e400 W", Quantity::power) ==
+        "its number is not finite, or too large; write a number and one of W, kW, MW");
+  CHECK(problem("1e308 MW", Quantity::power) ==
+        "it is too large; write a number and one of W, kW, MW");
 }
 
 }  // namespace

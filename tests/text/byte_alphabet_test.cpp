@@ -25,5 +25,20 @@ TEST_CASE("every byte has a character that is its own", "[byte_alphabet]") {
   CHECK_FALSE(bytes_of_characters("a b"));
 }
 
+TEST_CASE("a byte that prints in Latin-1 stands for itself, and the others follow from U+0100 on",
+          "[byte_alphabet]") {
+  char32_t next = 0x100;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    // Controls, the space, the space that does not break, and the hyphen that is not seen.
+    const bool prints =
+        byte > 0x20 && byte != 0x7f && !(byte >= 0x80 && byte <= 0xa0) && byte != 0xad;
+    CAPTURE(byte);
+    CHECK(character_of_byte(static_cast<unsigned char>(byte)) == (prints ? byte : next++));
+  }
+  CHECK(next == 0x100 + 68);
+  CHECK(bytes_of_characters("") == "");
+  CHECK_FALSE(bytes_of_characters("a\u20ac"));
+}
+
 }  // namespace
 }  // namespace pptrain

@@ -1,11 +1,14 @@
 #include "text/json_text.hpp"
 
+#include "base/json_levels.hpp"
 #include "data/files.hpp"
 #include "support/complaint.hpp"
 #include "text/tokenizers.hpp"
 
 namespace pptrain {
 namespace {
+
+using Json = nlohmann::json;
 
 std::vector<std::string> texts(std::string_view line,
                                const std::vector<std::string>& keys = {"text"}) {
@@ -43,6 +46,39 @@ TEST_CASE("tokens with a role are named beside the tokenizer", "[json_text]") {
                   "- invalid literal") != std::string::npos);
   folder.write("tokenizer_config.json", R"({"eos_token": {"content": "</s>"}})");
   CHECK(named_token(folder.path(""), "eos_token") == "</s>");
+}
+
+TEST_CASE("a token is named as text or with a description, for a file or its folder",
+          "[json_text]") {
+  const TestFolder folder("named_token");
+  CHECK_FALSE(named_token(folder.path("tokenizer.json"), "eos_token"));
+  folder.write("tokenizer_config.json",
+               R"({"eos_token": "<e>", "bos_token": {"content": "<b>", "lstrip": false},
+                   "pad_token": null, "unk_token": {"content": 7}})");
+  for (const std::string& tokenizer : {folder.path("tokenizer.json"), folder.path("")}) {
+    CHECK(named_token(tokenizer, "eos_token") == "<e>");
+    CHECK(named_token(tokenizer, "bos_token") == "<b>");
+    for (const char* role : {"pad_token", "unk_token", "cls_token"})
+      CHECK_FALSE(named_token(tokenizer, role));
+  }
+}
+
+TEST_CASE("a file holds one JSON object, or is not there", "[json_text]") {
+  const TestFolder folder("json_object");
+  CHECK_FALSE(read_json_object(folder.path("none.json")));
+  CHECK(read_json_object(folder.write("a.json", R"({"a": [1, "x"]})")) ==
+        Json{{"a", Json::array({1, "x"})}});
+  const std::string list = folder.write("list.json", "[{}]");
+  CHECK(complaint_of([&] { read_json_object(list); }) ==
+        list + ": this is no JSON object; correct the file, or take it as it was published");
+  const std::string cut = folder.write("cut.json", "{\"a\": 1");
+  CHECK(begins(complaint_of([&] { read_json_object(cut); }), cut + ": this is no JSON object ("));
+  const auto levels = [](int count) {
+    return "{\"a\":" + repeated("[", count - 1) + repeated("]", count - 1) + "}";
+  };
+  CHECK(read_json_object(folder.write("deep.json", levels(most_json_levels))));
+  const std::string deeper = folder.write("deeper.json", levels(most_json_levels + 1));
+  CHECK(begins(complaint_of([&] { read_json_object(deeper); }), deeper + ":1: has more than "));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::json;
 using Tokens = std::vector<std::uint32_t>;
 
-/// The folder of tokenizers: the one in the source, or the one that the script has just made.
+/// The recorded cases in the source, or those that the script has just made.
 std::string recorded_folder() {
   const char* folder = std::getenv("PPTRAIN_TOKENIZER_CASES");
   return folder == nullptr ? test_data("tokenizers") : folder;
@@ -89,6 +89,50 @@ TEST_CASE("bytes of every kind come back from byte-level tokens", "[tokenizer]")
   CHECK(tokenizer.vocabulary_size() == 400);
   const Tokens no_tokens = {4000000000U, 100000U};
   CHECK(tokenizer.decode(no_tokens).empty());
+}
+
+/// The small tokenizer with two tokens more.
+Tokenizer with_added_tokens() {
+  Json document = small_tokenizer();
+  document["added_tokens"] = Json::parse(R"([
+    {"id": 6, "content": "<x>", "special": true, "normalized": false},
+    {"id": 7, "content": "<y>", "normalized": false}])");
+  return tokenizer_of(document);
+}
+
+TEST_CASE("tokens have their numbers and texts, added ones too", "[tokenizer]") {
+  const Tokenizer tokenizer = with_added_tokens();
+  using Texts = std::map<std::uint32_t, std::string>;
+  CHECK(
+      tokenizer.tokens() ==
+      Texts{{0, "a"}, {1, "b"}, {2, "c"}, {3, " "}, {4, "ab"}, {5, "abc"}, {6, "<x>"}, {7, "<y>"}});
+  CHECK((tokenizer.token("<y>") == 7U && tokenizer.token("ab") == 4U));
+  CHECK(tokenizer.vocabulary_size() == 8);
+  CHECK(tokenizer.decode(Tokens{4, 8, 6, 99, 2}) == "ab<x>c");
+  Json document = small_tokenizer();
+  document["model"]["vocab"]["abc"] = 20;
+  CHECK(tokenizer_of(document).vocabulary_size() == 21);  // what a model needs for that token
+}
+
+TEST_CASE("an encoder appends to the tokens that are there, and what it has seen changes nothing",
+          "[tokenizer]") {
+  const Tokenizer tokenizer = with_added_tokens();
+  TextEncoder encoder(tokenizer);
+  Tokens tokens = {42};
+  encoder.append("abc", tokens);
+  encoder.append("<x>ab", tokens);
+  encoder.append("abc", tokens);
+  CHECK(tokens == Tokens{42, 5, 6, 4, 5});
+}
+
+TEST_CASE("bytes that are no UTF-8 count as U+FFFD, in text and in tokens", "[tokenizer]") {
+  const Tokenizer tokenizer = Tokenizer::read(test_data("tokenizers/gpt2"));
+  CHECK(tokenizer.encode("a\xff"
+                         "b\xe2\x82") == tokenizer.encode("a\ufffdb\ufffd"));
+  const Tokens euro = tokenizer.encode("\u20ac");
+  REQUIRE(euro.size() > 1);
+  CHECK(tokenizer.decode(euro) == "\u20ac");
+  CHECK(tokenizer.decode(std::span(euro).first(1)) == "\ufffd");
 }
 
 }  // namespace

@@ -79,5 +79,38 @@ TEST_CASE("both spellings of a configuration say the same of positions", "[confi
   CHECK(num_pairs > 3);
 }
 
+TEST_CASE("kinds of layers have positions of their own in either spelling", "[config_json]") {
+  const ConfigJson newer = parsed(R"({"rope_parameters": {
+      "full": {"rope_type": "linear", "rope_theta": 100.0, "factor": 8.0},
+      "sliding": {"rope_theta": 7.0}}})");
+  const ConfigJson older = parsed(R"({"rope_theta": 100.0, "rope_local_base_freq": 7.0,
+      "rope_scaling": {"rope_type": "linear", "factor": 8.0}})");
+  for (const ConfigJson& config : {newer, older}) {
+    const RotaryConfig full = read_rotary_of_kind(config, "full", 1.0, "rope_theta", true);
+    CHECK((full.type == "linear" && full.theta == 100.0));
+    REQUIRE(full.details.has_value());
+    CHECK(full.details->number("factor") == 8.0);
+    const RotaryConfig sliding =
+        read_rotary_of_kind(config, "sliding", 1.0, "rope_local_base_freq", false);
+    CHECK((sliding.type == "default" && sliding.theta == 7.0));
+    config.finish();
+  }
+}
+
+TEST_CASE("a kind of layers that is left out has the family's default", "[config_json]") {
+  for (const char* text : {R"({"rope_parameters": {"full": {"rope_theta": 100.0}}})", "{}"}) {
+    const RotaryConfig sliding =
+        read_rotary_of_kind(parsed(text), "sliding", 3.0, "rope_local_base_freq", false);
+    CHECK((sliding.type == "default" && sliding.theta == 3.0 && !sliding.details));
+  }
+  CHECK_THAT(complaint_of([] {
+               const ConfigJson both =
+                   parsed(R"({"rope_parameters": {"sliding": {"rope_theta": 7.0}},
+                              "rope_local_base_freq": 8.0})");
+               read_rotary_of_kind(both, "sliding", 3.0, "rope_local_base_freq", false);
+             }),
+             Catch::Contains("rope_local_base_freq: is 8"));
+}
+
 }  // namespace
 }  // namespace pptrain
