@@ -36,8 +36,8 @@ class Communicator {
   /// Members of the group.
   virtual int size() const = 0;
 
-  /// Starts a collective of values of `type`, f32 or bf16; `data` must stay until the result has
-  /// ended. Values of bf16 are summed in fp32 and rounded once.
+  /// Starts a collective of values of `type`, f32 or bf16 (a maximum: f32); `data` must stay until
+  /// the result has ended. Values of bf16 are summed in fp32 and rounded once.
   virtual PendingPtr start(Collective collective, void* data, DType type,
                            const std::vector<Interval>& slices) = 0;
   /// Runs a collective of f32 values to its end.

@@ -11,8 +11,7 @@
 namespace pptrain {
 
 /// The index (.idx) of a dataset as Megatron-LM's preprocessing writes it: how tokens are stored in
-/// the file beside it
-/// (.bin), how long the sequences there are, and which of them begin documents.
+/// the file beside it (.bin), how long the sequences there are, and which of them begin documents.
 ///
 /// Little-endian: the bytes `MMIDIDX\0\0`, uint64 version 1, uint8 code of the type, uint64 number
 /// of sequences S, uint64 number of document entries D; int32 tokens of each sequence (S), int64

@@ -97,8 +97,8 @@ struct Program {
 };
 
 /// Devices that need the same and gather slices of it: what crosses a cut, by the tensor-parallel
-/// members of a replica
-/// (`number` is the replica's); a tied gradient, by the replicas of a shard (the shard's).
+/// members of a replica (`number` is the replica's); a tied gradient, by the replicas of a shard
+/// (the shard's).
 struct GatherGroup {
   int number = 0;
   int member = 0;  ///< the device's place in it

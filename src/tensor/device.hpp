@@ -76,8 +76,7 @@ class Device {
   virtual void synchronize() = 0;
 
   /// What is called from here to `end_range` belongs together under a name, for profilers of the
-  /// device
-  /// (`DeviceRange`).
+  /// device (`DeviceRange`).
   virtual void begin_range(const std::string& /*name*/) {}
   /// Ends the range that was begun last.
   virtual void end_range() {}

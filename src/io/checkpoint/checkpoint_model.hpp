@@ -19,8 +19,7 @@ struct CheckpointModel {
   std::string folder;  ///< with the config.json that describes the model; "": the configuration's
                        ///< own keys do
   /// The tokenizer.json that lies beside the tokens of the run, where `tokenize --train-vocabulary`
-  /// made it with them;
-  /// "": none lies there, or the folder has one of its own, or tokens are bytes.
+  /// made it with them; "": none lies there, or the folder has one of its own, or tokens are bytes.
   std::string tokenizer;
   Model model;
 };

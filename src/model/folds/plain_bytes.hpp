@@ -33,8 +33,7 @@ struct PlainKernels {
   bool copies_attention = false;  ///< what attention gives is kept twice, for attention and for the
                                   ///< product behind it
   /// Selective recomputation keeps a layer's input, what attention gives, and what every other
-  /// product gives
-  /// (`keeps_product`); otherwise it makes stored scores again.
+  /// product gives (`keeps_product`); otherwise it makes stored scores again.
   bool keeps_products = false;
 };
 PlainBytes plain_bytes(const Layer& layer, const PlainKernels& kernels);

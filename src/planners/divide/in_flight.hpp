@@ -8,8 +8,7 @@ namespace pptrain {
 
 /// How many micro-batches a stage stores at most, by the number of stages behind it: for searches
 /// that place stages from the last one to the first, under the schedules for which nothing else
-/// counts
-/// (`ScheduleKind::planned_stage_by_stage`).
+/// counts (`ScheduleKind::planned_stage_by_stage`).
 class InFlight {
  public:
   /// Pipelines have `most_stages` stages at most, which is 1 or more.

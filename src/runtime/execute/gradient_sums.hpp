@@ -9,10 +9,10 @@
 namespace pptrain {
 
 /// The sums of the gradients of a shard over its replicas, in one level or two: within this
-/// replica's group
-/// (`sum_groups`), then slice by slice between the groups, where everyone sums what everyone sends
-/// to the owners of equal slices. What leaves a node so leaves it once, whatever the number of its
-/// replicas. Every sum is formed in the order of the replicas of a group, then of the groups.
+/// replica's group (`sum_groups`), then slice by slice between the groups, where everyone sums what
+/// everyone sends to the owners of equal slices. What leaves a node so leaves it once, whatever the
+/// number of its replicas. Every sum is formed in the order of the replicas of a group, then of the
+/// groups.
 ///
 /// Arrays are summed in the order in which they are added, which must be the same on all replicas.
 class GradientSums final : public Pending {
