@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -31,12 +32,15 @@ TEST_CASE("a mapped file has the bytes of the file and the path that was given",
 
 TEST_CASE("a mapped file stays mapped where it is moved to", "[base]") {
   const TestFolder folder("mapped_moved");
-  MappedFile first(folder.write("first", "first"), "here");
-  const std::byte* place = first.bytes().data();
-  MappedFile moved(std::move(first));
-  CHECK(moved.bytes().data() == place);
+  auto first = std::make_unique<MappedFile>(folder.write("first", "first"), "here");
+  const std::byte* place = first->bytes().data();
+  auto moved = std::make_unique<MappedFile>(std::move(*first));
+  first.reset();
+  CHECK(moved->bytes().data() == place);
+  CHECK(text_in(*moved) == "first");
   MappedFile other(folder.write("other", "another"), "here");
-  other = std::move(moved);
+  other = std::move(*moved);
+  moved.reset();
   CHECK(other.bytes().data() == place);
   CHECK(text_in(other) == "first");
   CHECK(other.path() == folder.path("first"));

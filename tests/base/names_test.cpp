@@ -51,6 +51,7 @@ TEST_CASE("text is broken between words, and a word is not cut", "[base]") {
   CHECK(wrapped("one two three", 6) == "one\ntwo\nthree");
   CHECK(wrapped("one two", 2) == "one\ntwo");
   CHECK(wrapped("a   b\nlonger words", 8) == "a   b\nlonger\nwords");  // short lines stay
+  CHECK(wrapped("one two three four", 7, "  ") == "one two\n  three\n  four");
   CHECK(wrapped("one two three four", 9, "  ") == "one two\n  three\n  four");
   CHECK(wrapped("one two three four", 10, "  ") == "one two\n  three\n  four");
   CHECK(wrapped("one two three four", 12, "  ") == "one two\n  three four");

@@ -2,9 +2,11 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 #include "base/in_process.hpp"
 #include "support/catch.hpp"
@@ -12,32 +14,29 @@
 namespace pptrain {
 namespace {
 
-TEST_CASE("each number is visited once, by threads that are numbered from the calling one on",
+/// Returns when so many threads have come here.
+void wait_for_all(std::atomic<int>& arrived, int threads) {
+  ++arrived;
+  while (arrived < threads) std::this_thread::yield();
+}
+
+TEST_CASE("each number is visited once, by all threads at a time, which count from the calling one",
           "[base]") {
   for (const int threads : {1, 3, 8, 100}) {
     CAPTURE(threads);
     std::vector<std::atomic<int>> visits(57);
-    std::atomic<int> wrong = 0;
+    std::atomic<int> arrived = 0, wrong = 0;
     const auto caller = std::this_thread::get_id();
     parallel_for(57, threads, [&](int thread, int i) {
       ++visits.at(static_cast<std::size_t>(i));
       if (thread < 0 || thread >= threads) ++wrong;
       if ((thread == 0) != (std::this_thread::get_id() == caller)) ++wrong;
+      wait_for_all(arrived, std::min(threads, 57));
     });
     CHECK(std::all_of(visits.begin(), visits.end(), [](const auto& count) { return count == 1; }));
     CHECK(wrong == 0);
   }
   parallel_for(0, 4, [](int, int) { FAIL("there is nothing to visit"); });
-}
-
-TEST_CASE("threads visit at the same time", "[base]") {
-  std::atomic<int> inside = 0;
-  // Each call waits for the other, which only another thread can make.
-  parallel_for(2, 2, [&](int, int) {
-    ++inside;
-    while (inside < 2) std::this_thread::yield();
-  });
-  CHECK(inside == 2);
 }
 
 TEST_CASE(
@@ -65,6 +64,31 @@ TEST_CASE(
                     "the first");
   CHECK(ended == begun - 1);  // all but the one that threw
   CHECK(begun < 1000000);
+}
+
+/// Tells when the thread that it is of ends.
+struct Farewell {
+  std::atomic<bool>* told = nullptr;
+  ~Farewell() {
+    if (told != nullptr) *told = true;
+  }
+};
+
+TEST_CASE("of two exceptions the first one is thrown again", "[base]") {
+  std::atomic<int> arrived = 0;
+  std::atomic<bool> helper_ended = false;
+  CHECK_THROWS_WITH(parallel_for(2, 2,
+                                 [&](int thread, int) {
+                                   wait_for_all(arrived, 2);
+                                   if (thread == 0) {
+                                     while (!helper_ended) std::this_thread::yield();
+                                     throw std::runtime_error("the second");
+                                   }
+                                   thread_local Farewell farewell;
+                                   farewell.told = &helper_ended;
+                                   throw std::runtime_error("the first");
+                                 }),
+                    "the first");
 }
 
 TEST_CASE("cores are those that the process may use", "[base]") {

@@ -51,11 +51,13 @@ TEST_CASE("tokens with a role are named beside the tokenizer", "[json_text]") {
 TEST_CASE("a token is named as text or with a description, for a file or its folder",
           "[json_text]") {
   const TestFolder folder("named_token");
-  CHECK_FALSE(named_token(folder.path("tokenizer.json"), "eos_token"));
-  folder.write("tokenizer_config.json",
+  std::filesystem::create_directory(folder.path("model"));
+  CHECK_FALSE(named_token(folder.path("model"), "eos_token"));
+  folder.write("model/tokenizer_config.json",
                R"({"eos_token": "<e>", "bos_token": {"content": "<b>", "lstrip": false},
                    "pad_token": null, "unk_token": {"content": 7}})");
-  for (const std::string& tokenizer : {folder.path("tokenizer.json"), folder.path("")}) {
+  for (const char* name : {"model", "model/", "model/tokenizer.json"}) {
+    const std::string tokenizer = folder.path(name);
     CHECK(named_token(tokenizer, "eos_token") == "<e>");
     CHECK(named_token(tokenizer, "bos_token") == "<b>");
     for (const char* role : {"pad_token", "unk_token", "cls_token"})
