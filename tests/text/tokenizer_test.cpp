@@ -1,5 +1,7 @@
 // Tokenizers that tokenizers_test.py has trained and the tokens that Hugging Face's library makes
 // with them.
+#include "text/tokenizer.hpp"
+
 #include <cstdlib>
 
 #include "text/tokenizers.hpp"
