@@ -30,8 +30,8 @@ struct StagedWork {
 };
 
 /// A transfer of memory of a device by way of the host: a copy from the device, MPI, a copy to it.
-/// It has ended when the last copy is in the device's order. Without a block, only MPI's part,
-/// which moves the device's memory itself.
+/// The transfer has ended when the last copy is in the device's order. One without a block is only
+/// MPI's part, which moves the device's memory itself.
 class StagedTransfer final : public Pending {
  public:
   StagedTransfer(Staging& staging, StagedWork work);

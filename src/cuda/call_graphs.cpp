@@ -96,8 +96,8 @@ cudaGraphExec_t CallGraphs::instantiate(cudaGraph_t graph, std::string& why_not)
   return executable;
 }
 
-/// Where there is none, graphs of the past make it that have ended. Waiting for one could wait for
-/// other ranks.
+/// Whether one more graph may be made; graphs that have ended make room. Waiting for one could wait
+/// for other ranks.
 bool CallGraphs::has_room() {
   if (graphs_.size() < most_graphs) return true;
   const std::uint64_t ended_row = mark_ != nullptr && mark_->has_ended() ? marked_row_ : 0;

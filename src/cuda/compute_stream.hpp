@@ -49,7 +49,7 @@ class CallKey {
 /// Calls on a stream, in the order in which they are made: each at once or, with graphs, when the
 /// next event, copy or wait needs them, all that have been collected together (`CallGraphs`).
 ///
-/// With graphs, what is called through `call` waits in a list. `handle` hands the list over first:
+/// Calls through `call` wait in a list where there are graphs. `handle` hands the list over first:
 /// whoever uses the stream itself, be it for an event, a copy from the host or another library,
 /// comes behind it.
 class ComputeStream {

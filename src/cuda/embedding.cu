@@ -1,7 +1,6 @@
 #include "cuda/kernels.hpp"
 #include "cuda/rows.hpp"
 #include "kernels/bodies/embedding.hpp"
-#include "kernels/bodies/typed_rows.hpp"
 
 namespace pptrain {
 
@@ -88,13 +87,9 @@ __global__ void add_position_rows(std::size_t rows, std::size_t sequence_length,
 void CudaKernels::embedding_forward(const EmbeddingTokens& of, const Matrix& token_embedding,
                                     const Matrix& position_embedding, bool add_position,
                                     const Matrix& x) {
-  const Matrix no_position;
   launch_rows(
       device_.stream(), x.rows, x.columns,
-      bodies::EmbeddingForward{of.tokens, of.sequence_length, read_rows<float>(token_embedding),
-                               of.first_token, static_cast<std::int64_t>(token_embedding.rows),
-                               read_rows<float>(add_position ? position_embedding : no_position),
-                               write_rows<float>(x), x.columns});
+      bodies::embedding_forward_body(of, token_embedding, position_embedding, add_position, x));
 }
 
 void CudaKernels::embedding_backward(const EmbeddingTokens& of, const Matrix& dx,

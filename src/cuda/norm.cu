@@ -45,16 +45,7 @@ void CudaKernels::residual_norm_forward(const ResidualNormCall& norm) {
   with_norm_types(norm.x, norm.normalised, [&](auto in, auto element) {
     using X = decltype(in);
     using T = decltype(element);
-    const bodies::ResidualNorm<X, T> body{read_rows<X>(norm.x),
-                                          read_rows<float>(norm.y),
-                                          norm.bias,
-                                          write_rows<X>(norm.sum),
-                                          norm_weights(norm.form, norm.gain, norm.offset),
-                                          norm.form.epsilon,
-                                          write_rows<T>(norm.normalised),
-                                          norm.mean,
-                                          norm.rstd,
-                                          norm.x.columns};
+    const auto body = residual_norm_body<X, T>(norm);
     if (norm.x.rows > 0 && is_packed({&norm.x, &norm.y, &norm.sum, &norm.normalised},
                                      {norm.bias, norm.gain, norm.offset})) {
       launch(device_.stream(), num_blocks((norm.x.rows + rows_per_block - 1) / rows_per_block),
@@ -81,17 +72,7 @@ void CudaKernels::norm_backward(const NormBackwardCall& norm) {
         using D = decltype(gradient_element);
         using X = decltype(in);
         using T = decltype(element);
-        const auto d = read_rows<D>(norm.dnormalised);
-        const auto from = read_rows<X>(norm.x);
-        const bodies::NormBackward<D, X, T> body{d,
-                                                 from,
-                                                 norm.mean,
-                                                 norm.rstd,
-                                                 norm_weights(norm.form, norm.gain, norm.offset),
-                                                 read_rows<float>(norm.residual_gradient),
-                                                 write_rows<X>(norm.dx),
-                                                 write_rows<T>(norm.normalised),
-                                                 columns};
+        const auto body = norm_backward_body<D, X, T>(norm);
         if (packed) {
           return launch(device_.stream(), static_cast<unsigned>(chunks.count()),
                         norm_threads(columns), 0, norm_backward_rows<D, X, T>, body, gains, offsets,
@@ -102,7 +83,8 @@ void CudaKernels::norm_backward(const NormBackwardCall& norm) {
           using Gradients =
               ChunkGradients<D, X, decltype(centred)::value, decltype(has_offset)::value>;
           launch_sum_chunks(device_.stream(), columns, chunks,
-                            Gradients{{d, from, norm.mean, norm.rstd, gains, offsets}});
+                            Gradients{{read_rows<D>(norm.dnormalised), read_rows<X>(norm.x),
+                                       norm.mean, norm.rstd, gains, offsets}});
         });
         launch_rows(device_.stream(), norm.x.rows, columns, body);
       });

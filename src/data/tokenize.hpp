@@ -79,7 +79,7 @@ struct TokenizeResult {
 
 /// Writes the texts as a token file.
 ///
-/// With a tokenizer the tokens are those of Hugging Face's library (`Tokenizer`); each file is a
+/// Tokens of a tokenizer are those of Hugging Face's library (`Tokenizer`); each file is a
 /// document, and each line of a .jsonl file. With neither tokenizer, model nor `train_vocabulary`
 /// every byte is a token. A model that is trained here loses nothing: line ends and spaces are kept
 /// and unknown characters fall back to bytes. The SentencePiece model is written beside the tokens,

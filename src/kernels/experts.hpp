@@ -11,7 +11,7 @@
 /// to these. All results depend on a row and what belongs to it alone, in a fixed order. C++17.
 namespace pptrain {
 
-/// Where dispatched rows are: in row-major order of (rows, chosen) the dispatched row of each
+/// Places of dispatched rows: in row-major order of (rows, chosen) the dispatched row of each
 /// choice, or below 0 where its expert is elsewhere or full.
 struct ExpertPlaces {
   const std::int32_t* data = nullptr;  ///< in the memory of the device

@@ -58,7 +58,7 @@ struct TiePlace {
   auto operator<=>(const TiePlace&) const = default;
 };
 
-/// Where data come from or go to.
+/// What an instruction is about.
 using Place = std::variant<TaskPlace, TiePlace>;
 
 /// One instruction. Fields that an op does not need keep their defaults.

@@ -12,7 +12,7 @@ namespace pptrain {
 /// Element types of device buffers. Arithmetic is always fp32.
 enum class DType { f32, bf16, f16 };
 
-/// The type of elements that are float, BFloat16 or Half in C++; there is none for others.
+/// The type of elements that are float or BFloat16 in C++; there is none for others.
 template <class T>
 constexpr DType dtype_of();
 template <>
@@ -22,10 +22,6 @@ constexpr DType dtype_of<float>() {
 template <>
 constexpr DType dtype_of<BFloat16>() {
   return DType::bf16;
-}
-template <>
-constexpr DType dtype_of<Half>() {
-  return DType::f16;
 }
 
 constexpr std::size_t size_of(DType type) { return type == DType::f32 ? 4 : 2; }

@@ -91,7 +91,7 @@ struct CausalSoftmax {
 
 /// Scores become probabilities and dprobabilities become dscores:
 /// p = exp(scale * score - log_sum), dscore = p (dp - delta) scale with delta = sum of dout * out.
-/// With a cap above 0, scale * score is held within it, and dscore is multiplied by the derivative
+/// A cap above 0 holds scale * score within it, and dscore is multiplied by the derivative
 /// of what holds it.
 struct CausalSoftmaxBackward {
   Rows<float> scores, dprobabilities;

@@ -16,7 +16,8 @@ PPTRAIN_FUNCTION inline float cubic_weight(float distance) {
 }
 
 /// The pixels of a line that pixel `i` of one of twice the length is made from, and their weights.
-/// Its centre is at (i + 0.5) / 2 - 0.5 of the line; what lies beyond an edge is the edge's pixel.
+/// The centre of pixel `i` is at (i + 0.5) / 2 - 0.5 of the line; what lies beyond an edge is the
+/// edge's pixel.
 struct CubicTaps {
   int pixel[4];
   float weight[4];

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "kernels/bodies/row_team.hpp"
+#include "kernels/bodies/typed_rows.hpp"
+#include "kernels/embeddings.hpp"
 
 namespace pptrain::kernels::bodies {
 
@@ -35,6 +37,21 @@ struct EmbeddingForward {
     }
   }
 };
+
+/// The body of a forward pass; positions are those of `position_embedding` where `add_position`.
+inline EmbeddingForward embedding_forward_body(const EmbeddingTokens& of,
+                                               const Matrix& token_embedding,
+                                               const Matrix& position_embedding, bool add_position,
+                                               const Matrix& x) {
+  return {of.tokens,
+          of.sequence_length,
+          read_rows<float>(token_embedding),
+          of.first_token,
+          static_cast<std::int64_t>(token_embedding.rows),
+          read_rows<float>(add_position ? position_embedding : Matrix()),
+          write_rows<float>(x),
+          x.columns};
+}
 
 /// Adds columns [first, first + count) of all rows, in order, to the gradients of both embeddings.
 struct EmbeddingBackward {

@@ -77,11 +77,11 @@ struct NormalDistribution {
   float cumulative, density;
 };
 
-/// With e = exp(-u^2 / 2), what lies beyond |u| is e p(t), t = 1 / (1 + |u| / 2), where p is a
-/// polynomial of degree 11 without constant term, fitted to erfc(|u| / sqrt(2)) / (2 e) for |u| up
-/// to 13.3 within 2e-8 of itself. So it keeps its relative precision (about three units in the last
-/// place, and what the rounding of u^2 makes of e) down to the smallest floats. NaN gives
-/// something, with which a product with u is NaN.
+/// The part of the distribution beyond |u| is e p(t), e = exp(-u^2 / 2), t = 1 / (1 + |u| / 2),
+/// where p is a polynomial of degree 11 without constant term, fitted to erfc(|u| / sqrt(2)) / (2
+/// e) for |u| up to 13.3 within 2e-8 of itself. So the part keeps its relative precision (about
+/// three units in the last place, and what the rounding of u^2 makes of e) down to the smallest
+/// floats. NaN gives something, with which a product with u is NaN.
 PPTRAIN_FUNCTION inline NormalDistribution normal_distribution(float u) {
   const auto bits = bits_as<std::uint32_t>(u);
   const float magnitude = bits_as<float>(bits & 0x7fffffffU);

@@ -12,13 +12,9 @@ using namespace kernels;
 void HostKernels::embedding_forward(const EmbeddingTokens& of, const Matrix& token_embedding,
                                     const Matrix& position_embedding, bool add_position,
                                     const Matrix& x) {
-  const Matrix no_position;
   launch_rows(
       "embedding_forward", 0, x.rows,
-      bodies::EmbeddingForward{of.tokens, of.sequence_length, read_rows<float>(token_embedding),
-                               of.first_token, static_cast<std::int64_t>(token_embedding.rows),
-                               read_rows<float>(add_position ? position_embedding : no_position),
-                               write_rows<float>(x), x.columns});
+      bodies::embedding_forward_body(of, token_embedding, position_embedding, add_position, x));
 }
 
 void HostKernels::embedding_backward(const EmbeddingTokens& of, const Matrix& dx,

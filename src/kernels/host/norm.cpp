@@ -42,39 +42,24 @@ void HostKernels::residual_norm_forward(const ResidualNormCall& norm) {
   with_norm_types(norm.x, norm.normalised, [&](auto in, auto element) {
     using X = decltype(in);
     using T = decltype(element);
-    launch_rows("residual_norm_forward", 0, norm.x.rows,
-                bodies::ResidualNorm<X, T>{read_rows<X>(norm.x), read_rows<float>(norm.y),
-                                           norm.bias, write_rows<X>(norm.sum),
-                                           norm_weights(norm.form, norm.gain, norm.offset),
-                                           norm.form.epsilon, write_rows<T>(norm.normalised),
-                                           norm.mean, norm.rstd, norm.x.columns});
+    launch_rows("residual_norm_forward", 0, norm.x.rows, residual_norm_body<X, T>(norm));
   });
 }
 
 void HostKernels::norm_backward(const NormBackwardCall& norm) {
   check_norm(norm.form, norm.x, norm.normalised, norm.mean, norm.offset);
-  const bodies::NormWeights weights = norm_weights(norm.form, norm.gain, norm.offset);
   with_norm_types(
       norm.dnormalised, norm.x, norm.normalised, [&](auto gradient_element, auto in, auto element) {
         using D = decltype(gradient_element);
         using X = decltype(in);
         using T = decltype(element);
-        const auto d = read_rows<D>(norm.dnormalised);
-        const auto from = read_rows<X>(norm.x);
-        const bodies::NormBackward<D, X, T> rows{d,
-                                                 from,
-                                                 norm.mean,
-                                                 norm.rstd,
-                                                 weights,
-                                                 read_rows<float>(norm.residual_gradient),
-                                                 write_rows<X>(norm.dx),
-                                                 write_rows<T>(norm.normalised),
-                                                 norm.x.columns};
+        const auto rows = norm_backward_body<D, X, T>(norm);
         bodies::with_norm_form(norm.mean, norm.doffset, [&](auto centred, auto has_offset) {
           backward(rows,
                    bodies::NormParameterGradient<D, X, decltype(centred)::value,
                                                  decltype(has_offset)::value>{
-                       d, from, norm.mean, norm.rstd, norm.dgain, norm.doffset},
+                       read_rows<D>(norm.dnormalised), read_rows<X>(norm.x), norm.mean, norm.rstd,
+                       norm.dgain, norm.doffset},
                    norm.x.rows);
         });
       });

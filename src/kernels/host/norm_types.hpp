@@ -17,6 +17,35 @@ inline bodies::NormWeights norm_weights(const NormForm& form, const float* gain,
   return {gain, offset, form.one_plus ? 1.0f : 0.0f};
 }
 
+/// The body of a forward pass from X to T.
+template <class X, class T>
+bodies::ResidualNorm<X, T> residual_norm_body(const ResidualNormCall& norm) {
+  return {read_rows<X>(norm.x),
+          read_rows<float>(norm.y),
+          norm.bias,
+          write_rows<X>(norm.sum),
+          norm_weights(norm.form, norm.gain, norm.offset),
+          norm.form.epsilon,
+          write_rows<T>(norm.normalised),
+          norm.mean,
+          norm.rstd,
+          norm.x.columns};
+}
+
+/// The body of a backward pass from gradients in D, by rows.
+template <class D, class X, class T>
+bodies::NormBackward<D, X, T> norm_backward_body(const NormBackwardCall& norm) {
+  return {read_rows<D>(norm.dnormalised),
+          read_rows<X>(norm.x),
+          norm.mean,
+          norm.rstd,
+          norm_weights(norm.form, norm.gain, norm.offset),
+          read_rows<float>(norm.residual_gradient),
+          write_rows<X>(norm.dx),
+          write_rows<T>(norm.normalised),
+          norm.x.columns};
+}
+
 /// f(X(), T()) for the element types of a norm's input and output. An input of 16 bits has an
 /// output of its type.
 template <class F>

@@ -100,24 +100,28 @@ bool GradientReduction::start_next() {
   while (!running_.empty() && running_.front().has_ended && !running_.front().keeps_memory)
     running_.pop_front();
   Bucket& next = waiting_.front();
-  if (next.keeps_memory && num_keepers_ == buckets_in_flight && !drop_first_keeper()) return false;
+  if (next.keeps_memory && num_keepers() == buckets_in_flight && !drop_first_keeper()) return false;
   PendingPtr pending;
   if (next.collective && wire_.type == DType::bf16 && group_.size() > 1) {
     pending = start_narrow(next);
   } else if (next.collective) {
     pending = group_.start(*next.collective, next.data, DType::f32, next.slices);
   }
-  num_keepers_ += next.keeps_memory;
   running_.push_back({std::move(pending), next.keeps_memory, next.is_last, std::move(next.ended)});
   waiting_.pop_front();
   return true;
+}
+
+std::size_t GradientReduction::num_keepers() const {
+  return static_cast<std::size_t>(
+      std::count_if(running_.begin(), running_.end(),
+                    [](const Running& running) { return running.keeps_memory; }));
 }
 
 bool GradientReduction::drop_first_keeper() {
   bool dropped = false;
   while (!dropped && !running_.empty() && running_.front().has_ended) {
     dropped = running_.front().keeps_memory;
-    num_keepers_ -= dropped;
     running_.pop_front();
   }
   return dropped;

@@ -73,6 +73,8 @@ class GradientReduction final : public Pending {
   PendingPtr start_narrow(Bucket& bucket);
   /// Whether a bucket of f32 values on the wire needs no memory beside its data.
   bool is_queued() const;
+  /// How many buckets that keep memory are under way, or have ended and still keep it.
+  std::size_t num_keepers() const;
   /// Lets go of what has ended, up to the first bucket that keeps memory; whether there was one.
   bool drop_first_keeper();
   using Question = bool (Pending::*)();  ///< whether one has ended, or may count as ended
@@ -86,7 +88,6 @@ class GradientReduction final : public Pending {
   std::deque<Bucket> waiting_;
   std::deque<Running> running_;  // and, before those, ended
   int num_open_ = 0;
-  std::size_t num_keepers_ = 0;  ///< among `running_`
 };
 
 }  // namespace pptrain

@@ -10,6 +10,7 @@
 #include "comm/mpi.hpp"
 #include "cuda/device.hpp"
 #include "cuda/hardware.hpp"
+#include "runtime/execute/gradient_reduction.hpp"
 #include "support/catch.hpp"
 #include "support/device_values.hpp"
 
@@ -173,6 +174,24 @@ TEST_CASE("sums of two groups go on at once, started in any order, while the hos
   // What the device is told after a wait comes behind the sum, though that has not ended.
   for (int i = 0; i < 2 * rounds; ++i) {
     CHECK(are_near(arrays[static_cast<std::size_t>(i)].read(), sum_of_all(100 * i, world.size, n)));
+  }
+}
+
+TEST_CASE("sums of gradients over NCCL are queued however many there are", "[np2][np4][own]") {
+  World world;
+  const auto group = world.group();
+  CHECK(group->queues_collectives());
+  constexpr std::size_t n = 3000;
+  constexpr int layers = 6;
+  std::vector<DeviceValues> gradients;
+  for (int l = 0; l < layers; ++l)
+    gradients.emplace_back(world.arena, contribution(100 * l + world.rank, n));
+  GradientReduction reduction(*group);
+  for (DeviceValues& gradient : gradients) reduction.add_all_reduce(gradient.data(), n);
+  world.wait(reduction);
+  for (int l = 0; l < layers; ++l) {
+    const std::vector<float> sum = gradients[static_cast<std::size_t>(l)].read();
+    CHECK(are_near(sum, sum_of_all(100 * l, world.size, n)));
   }
 }
 
