@@ -3,9 +3,12 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda/team.hpp"
+#include "ptx/program.hpp"
 #include "stand_in.hpp"
 
 uint3 threadIdx, blockIdx;
@@ -183,7 +186,7 @@ void run_grid(dim3 grid, dim3 block, std::size_t shared_bytes,
 }
 
 cudaError_t enqueue_kernel(const cudaLaunchConfig_t& config, const void* kernel,
-                           std::function<void()> thread) {
+                           std::function<void()> thread, std::vector<std::string> arguments) {
   const dim3 grid = config.gridDim, block = config.blockDim;
   const auto limit = shared_limits().find(kernel);
   const std::size_t most = limit == shared_limits().end() ? shared_by_default : limit->second;
@@ -193,6 +196,12 @@ cudaError_t enqueue_kernel(const cudaLaunchConfig_t& config, const void* kernel,
                           block.z >= 1 && block.z <= 64 && block.x * block.y * block.z <= 1024;
   if (!grid_fits || !block_fits) return cudaErrorInvalidConfiguration;
   if (config.dynamicSmemBytes > most) return cudaErrorInvalidValue;
+  ptx::Program* program = ptx::Program::current();
+  const ptx::Kernel* assembly = program == nullptr ? nullptr : program->find(function_name(kernel));
+  if (assembly != nullptr) {
+    const ptx::Launch launch{grid, block, config.dynamicSmemBytes, std::move(arguments)};
+    return enqueue(config.stream, [=] { program->run(*assembly, launch); });
+  }
   return enqueue(config.stream, [=, shared = config.dynamicSmemBytes, thread = std::move(thread)] {
     run_grid(grid, block, shared, thread);
   });
@@ -231,7 +240,8 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute /*attribu
   return cudaSuccess;
 }
 
-cudaError_t cudaFuncGetName(const char** name, const void* /*kernel*/) {
-  *name = "a kernel";
+cudaError_t cudaFuncGetName(const char** name, const void* kernel) {
+  static std::map<const void*, std::string> names;
+  *name = names.try_emplace(kernel, cuda_on_host::function_name(kernel)).first->second.c_str();
   return cudaSuccess;
 }

@@ -359,9 +359,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t m, c
                         d,
                         *static_cast<const float*>(alpha),
                         *static_cast<const float*>(beta)};
-  cuda_on_host::enqueue(stream, [product, workspace, bytes = algorithm.workspace_bytes] {
-    std::memset(workspace, 0xff, bytes);  // whatever was there is lost
-    product.run();
-  });
+  cuda_on_host::enqueue_library_call(
+      stream, [product, workspace, bytes = algorithm.workspace_bytes] {
+        std::memset(workspace, 0xff, bytes);  // whatever was there is lost
+        product.run();
+      });
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -7,7 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #define CUDART_VERSION 13000
 
@@ -171,8 +174,9 @@ template <class... Parameters>
 }
 
 namespace cuda_on_host {
-/// Puts `thread`, what every thread of the grid does, behind what is in the stream.
-cudaError_t enqueue_kernel(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> thread);
+/// Puts `thread`, what every thread of the grid does, behind what is in the stream; `arguments` are the bytes of each.
+cudaError_t enqueue_kernel(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> thread,
+                           std::vector<std::string> arguments);
 
 /// What a thread hands to the lanes of its warp in `mask`, and gets: the value of lane `source`.
 std::uint64_t exchange(unsigned mask, std::uint64_t value, unsigned source);
@@ -194,11 +198,16 @@ unsigned lane();
 template <class... Parameters, class... Arguments>
 [[nodiscard]] cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                              Arguments&&... arguments) {
+  const std::tuple<Parameters...> values(static_cast<Arguments&&>(arguments)...);
+  std::vector<std::string> bytes;
+  std::apply(
+      [&](const Parameters&... value) {
+        (bytes.emplace_back(reinterpret_cast<const char*>(&value), sizeof(value)), ...);
+      },
+      values);
   return cuda_on_host::enqueue_kernel(
-      *config, reinterpret_cast<const void*>(kernel),
-      [kernel, values = std::tuple<Parameters...>(static_cast<Arguments&&>(arguments)...)] {
-        std::apply(kernel, values);
-      });
+      *config, reinterpret_cast<const void*>(kernel), [kernel, values] { std::apply(kernel, values); },
+      std::move(bytes));
 }
 
 void __syncthreads();

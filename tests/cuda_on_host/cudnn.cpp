@@ -548,10 +548,12 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
   if (!cuda_on_host::is_device_memory(workspace, plan_workspace))
     fault("cudnnBackendExecute: no such workspace");
   ++graphs_done;
-  cuda_on_host::enqueue(handle->stream, [graph = p.graph, pointers, scalars, workspace] {
-    std::memset(workspace, 0xff, plan_workspace);
-    Values values(pointers, scalars);
-    for (const Operation& operation : graph->operations) run(operation, values);
-  });
+  cuda_on_host::enqueue_library_call(handle->stream,
+                                     [graph = p.graph, pointers, scalars, workspace] {
+                                       std::memset(workspace, 0xff, plan_workspace);
+                                       Values values(pointers, scalars);
+                                       for (const Operation& operation : graph->operations)
+                                         run(operation, values);
+                                     });
   return CUDNN_STATUS_SUCCESS;
 }

@@ -55,6 +55,8 @@ void set_eagerness(std::uint64_t seed);
 std::vector<std::string> take_ranges();
 /// Kernels and library calls that the device has done.
 std::uint64_t num_done();
+/// Products and attention that libraries were asked for.
+std::uint64_t num_library_calls();
 /// Graphs that were launched.
 std::uint64_t num_graph_launches();
 /// Ends the program with a message where host code touches device memory; for child processes of
@@ -65,6 +67,8 @@ void explain_crashes();
 
 /// Puts `work` behind what is in the stream; a fault where the stream is the default one.
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work);
+/// Puts what a library computes behind what is in the stream, and counts it.
+cudaError_t enqueue_library_call(cudaStream_t stream, std::function<void()> work);
 /// Puts `work` behind what is in the stream, to be tried again until it says that it has ended: it
 /// waits for other processes, and blocks in nothing. A fault where the stream is the default one.
 cudaError_t enqueue_waiting(cudaStream_t stream, std::function<bool()> work);
@@ -75,6 +79,11 @@ void capture_work(std::function<bool()> work);
 bool breaks_capture();
 bool is_device_memory(const void* block, std::size_t bytes);
 bool is_pinned_memory(const void* block, std::size_t bytes);
+
+/// What C++ calls a function of this program; "" where its symbols do not have it.
+std::string function_name(const void* function);
+/// A name of the linker as C++ spells it.
+std::string demangled(const std::string& symbol);
 
 /// Does all that waits.
 void finish_everything();

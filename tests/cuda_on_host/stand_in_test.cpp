@@ -1,15 +1,11 @@
 // The stand-in itself: what a real GPU leaves undefined, it has to notice.
 #include "stand_in.hpp"
 
-#include <fcntl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
 #include <functional>
 #include <stdexcept>
 #include <string>
 
+#include "child.hpp"
 #include "cuda/launch.hpp"
 #include "cuda/presence.hpp"
 #include "cuda/team.hpp"
@@ -21,37 +17,6 @@ using namespace pptrain::cuda;
 using namespace pptrain::test;
 
 namespace {
-
-/// What a child process that does this prints to standard error before it ends, which it must not
-/// do by itself.
-template <class Action>
-std::string complaint_of_child(const Action& action) {
-  int ends[2];
-  REQUIRE(pipe(ends) == 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    dup2(ends[1], STDERR_FILENO);
-    dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-    std::signal(SIGABRT, SIG_DFL);
-    cuda_on_host::explain_crashes();
-    action();
-    _exit(0);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[512];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof(buffer))) > 0;)
-    text.append(buffer, static_cast<std::size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "nothing was noticed" : text;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  UNSCOPED_INFO(text);
-  return text.find(part) != std::string::npos;
-}
 
 __global__ void write_number(float* to, float number) { *to = number; }
 __global__ void write_behind(float* to, std::size_t n) { to[n] = 1; }

@@ -38,7 +38,7 @@ namespace {
 constexpr int questions_until_done = 3;
 
 std::vector<StandInStream*> streams;  // those that exist, in the order of their creation
-std::uint64_t done_total = 0;
+std::uint64_t done_total = 0, library_calls = 0;
 std::uint64_t random_state = 0;
 
 bool exists(cudaStream_t stream) {
@@ -108,12 +108,18 @@ void work_at_random() {
 
 void set_eagerness(std::uint64_t seed) { random_state = seed; }
 std::uint64_t num_done() { return done_total; }
+std::uint64_t num_library_calls() { return library_calls; }
 
 cudaError_t enqueue(cudaStream_t stream, std::function<void()> work) {
   return enqueue_waiting(stream, [work = std::move(work)] {
     work();
     return true;
   });
+}
+
+cudaError_t enqueue_library_call(cudaStream_t stream, std::function<void()> work) {
+  ++library_calls;
+  return enqueue(stream, std::move(work));
 }
 
 cudaError_t enqueue_waiting(cudaStream_t stream, std::function<bool()> work) {

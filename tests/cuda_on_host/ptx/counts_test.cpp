@@ -1,0 +1,126 @@
+// What a network's layers move through global memory, and how often they launch, counted in what
+// nvcc makes of the kernels: outside of products and attention, which libraries compute.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cuda/attention.hpp"
+#include "cuda/experts.hpp"
+#include "cuda/gemm.hpp"
+#include "cuda/side.hpp"
+#include "cuda/twin.hpp"
+#include "model/model.hpp"
+#include "ptx/program.hpp"
+
+using namespace cuda_on_host::ptx;
+using namespace pptrain;
+using namespace pptrain::test;
+
+namespace {
+
+constexpr int hidden = 128, length = 64;
+constexpr std::size_t samples = 16;
+
+Model model_of(const std::string& name, int layers, int vocabulary) {
+  ModelConfig config;
+  config.name = name;
+  config.layers = layers;
+  config.hidden_size = hidden;
+  config.heads = 2;
+  config.vocabulary_size = vocabulary;
+  TrainingConfig training;
+  training.sequence_length = length;
+  return build_model(config, training, "test");
+}
+
+struct Pass {
+  Counts counts;  // of own kernels
+  std::map<std::string, Counts> kernels;
+  std::uint64_t library_calls = 0;
+};
+
+/// A forward and backward pass of a micro-batch in fp16, which all GPUs convert.
+Pass pass_of(const Model& model) {
+  Program* program = Program::current();
+  REQUIRE(program != nullptr);
+  Gpu gpu;
+  const auto gemm = make_cuda_gemm(gpu.device, gpu.kernels);
+  const auto attention = make_cuda_attention(gpu.device);
+  const auto experts = make_cuda_experts(gpu.device);
+  Side side({gpu.device, *gemm, *attention, gpu.kernels, *experts}, model, DType::f16,
+            Recompute::none);
+  side.run(1, 1);  // converts the weights
+  program->take_counts();
+  const std::uint64_t before = cuda_on_host::num_library_calls();
+  side.run(samples, 2);
+  Pass pass;
+  pass.library_calls = cuda_on_host::num_library_calls() - before;
+  pass.kernels = program->take_counts();
+  for (const auto& [name, counts] : pass.kernels) pass.counts += counts;
+  return pass;
+}
+
+constexpr double tokens = static_cast<double>(samples) * length;
+
+/// What a layer adds to a pass, per token and element of the residual stream.
+struct PerLayer {
+  double bytes = 0, instructions = 0, launches = 0;
+};
+
+PerLayer difference(const Counts& two_layers, const Counts& one_layer) {
+  const auto each = [&](std::uint64_t Counts::*what) {
+    return static_cast<double>(two_layers.*what - one_layer.*what);
+  };
+  const double elements = tokens * hidden;
+  return {(each(&Counts::loaded_bytes) + each(&Counts::stored_bytes)) / elements,
+          each(&Counts::instructions) / elements, each(&Counts::launches)};
+}
+
+/// The most that kernels whose names contain `part` may do in a layer.
+struct Limit {
+  std::string part;
+  PerLayer most;
+};
+
+}  // namespace
+
+TEST_CASE("a layer of GPT-2 moves few bytes outside of its products and attention", "[ptx]") {
+  const Pass one = pass_of(model_of("gpt2", 1, 64)), two = pass_of(model_of("gpt2", 2, 64));
+  const PerLayer all = difference(two.counts, one.counts);
+  CHECK(all.bytes <= 106);
+  CHECK(all.launches + static_cast<double>(two.library_calls - one.library_calls) <= 34);
+
+  const std::vector<Limit> limits = {
+      {"::norm_backward_rows", {35, 170, 2}}, {"::residual_norm_rows", {20.5, 130, 2}},
+      {"::ResidualAddPacks", {12.1, 20, 1}},  {"::ActivationForwardPacks", {16.1, 140, 1}},
+      {"::ConvertPacks", {12.1, 16, 4}},      {"::AddPacks", {0.1, 0.1, 2}},
+      {"::sum_chunks", {8.6, 13, 2}},         {"::add_chunks", {2.6, 12, 6}}};
+  double told = 0;
+  for (const auto& [part, most] : limits) {
+    CAPTURE(part);
+    Counts of_two, of_one;
+    for (const auto& [name, counts] : two.kernels) {
+      if (name.find(part) == std::string::npos) continue;
+      of_two += counts;
+      if (one.kernels.count(name) != 0) of_one += one.kernels.at(name);
+    }
+    const PerLayer of = difference(of_two, of_one);
+    CHECK(of.bytes <= most.bytes);
+    CHECK(of.instructions <= most.instructions);
+    CHECK(of.launches == most.launches);
+    told += of.launches;
+  }
+  CHECK(told == all.launches);
+}
+
+TEST_CASE("the loss reads and writes each logit once", "[ptx]") {
+  constexpr int vocabulary = 512;
+  const Pass pass = pass_of(model_of("gpt2", 1, vocabulary));
+  Counts loss;
+  for (const auto& [name, counts] : pass.kernels) {
+    if (name.find("losses_of_rows") != std::string::npos) loss += counts;
+  }
+  const auto bytes = static_cast<double>(loss.loaded_bytes + loss.stored_bytes);
+  CHECK(bytes / tokens / vocabulary <= 4.4);
+  CHECK(loss.launches == 1);
+}
