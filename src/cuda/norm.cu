@@ -88,9 +88,8 @@ void CudaKernels::norm_backward(const NormBackwardCall& norm) {
         });
         launch_rows(device_.stream(), norm.x.rows, columns, body);
       });
-  launch_add_chunks(device_.stream(), columns, chunks, gains, norm.dgain);
-  if (norm.doffset != nullptr)
-    launch_add_chunks(device_.stream(), columns, chunks, offsets, norm.doffset);
+  launch_add_chunks(device_.stream(), columns, chunks, {gains, norm.dgain},
+                    {offsets, norm.doffset});
 }
 
 }  // namespace pptrain

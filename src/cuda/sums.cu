@@ -65,6 +65,14 @@ struct ChunkSums : bodies::ColumnSum<T> {
   PPTRAIN_FUNCTION void clear(std::size_t column) const { this->sums[column] = 0; }
 };
 
+template <class T>
+struct ConvertingChunkSums : bodies::ConvertingColumnSum<T> {
+  PPTRAIN_FUNCTION ConvertingChunkSums of_chunk(std::size_t shift) const {
+    return {{this->values, this->sums + shift, this->converted}};
+  }
+  PPTRAIN_FUNCTION void clear(std::size_t column) const { this->sums[column] = 0; }
+};
+
 }  // namespace
 
 void CudaKernels::sums_of_squares(const ValueRun* runs, std::size_t count, double* sum) {
@@ -96,7 +104,21 @@ void CudaKernels::add_column_sums(const Matrix& d, float* gradient) {
     launch_sum_chunks(device_.stream(), d.columns, chunks,
                       ChunkSums<T>{{read_rows<T>(d), partial_sums}});
   });
-  launch_add_chunks(device_.stream(), d.columns, chunks, partial_sums, gradient);
+  launch_add_chunks(device_.stream(), d.columns, chunks, {partial_sums, gradient});
+}
+
+void CudaKernels::add_column_sums_and_convert(const Matrix& d, float* gradient,
+                                              const Matrix& converted) {
+  if (d.rows == 0 || d.columns == 0) return;
+  const RowChunks chunks(d.rows);
+  auto* partial_sums = scratch_.take<float>(chunks.count() * d.columns);
+  with_narrow_type(converted.type, [&](auto element) {
+    using T = decltype(element);
+    launch_sum_chunks(
+        device_.stream(), d.columns, chunks,
+        ConvertingChunkSums<T>{{read_rows<float>(d), partial_sums, write_rows<T>(converted)}});
+  });
+  launch_add_chunks(device_.stream(), d.columns, chunks, {partial_sums, gradient});
 }
 
 }  // namespace pptrain

@@ -73,10 +73,18 @@ __global__ void sum_chunks(Body body, std::size_t columns, RowChunks chunks) {
 
 constexpr unsigned chunk_groups = 32;
 
-/// Blocks of 32 columns: member y sums the chunks y, y + 32, ..., then the members' sums are added
-/// in order.
-static __global__ void add_chunks(const float* partial_sums, std::size_t chunks,
-                                  std::size_t columns, float* sums) {
+/// Sums of chunks, of which `sums` (columns) becomes greater; null: none.
+struct ChunkTotals {
+  const float* partial_sums = nullptr;  ///< (chunks, columns)
+  float* sums = nullptr;
+};
+
+/// Blocks of 32 columns of one of two totals: member y sums the chunks y, y + 32, ..., then the
+/// members' sums are added in order.
+static __global__ void add_chunks(ChunkTotals first, ChunkTotals second, std::size_t chunks,
+                                  std::size_t columns) {
+  const float* partial_sums = blockIdx.y == 0 ? first.partial_sums : second.partial_sums;
+  float* sums = blockIdx.y == 0 ? first.sums : second.sums;
   __shared__ float of_group[chunk_groups][warp_size];
   const std::size_t column = static_cast<std::size_t>(blockIdx.x) * warp_size + threadIdx.x;
   float sum = 0;
@@ -103,9 +111,11 @@ void launch_sum_chunks(ComputeStream& stream, std::size_t columns, const RowChun
 }
 
 inline void launch_add_chunks(ComputeStream& stream, std::size_t columns, const RowChunks& chunks,
-                              const float* partial_sums, float* sums) {
-  launch(stream, static_cast<unsigned>((columns + warp_size - 1) / warp_size),
-         dim3(warp_size, chunk_groups), 0, add_chunks, partial_sums, chunks.count(), columns, sums);
+                              const ChunkTotals& first, const ChunkTotals& second = {}) {
+  const dim3 grid(static_cast<unsigned>((columns + warp_size - 1) / warp_size),
+                  second.sums == nullptr ? 1 : 2);
+  launch(stream, grid, dim3(warp_size, chunk_groups), 0, add_chunks, first, second, chunks.count(),
+         columns);
 }
 
 }  // namespace pptrain::cuda

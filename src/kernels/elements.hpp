@@ -19,6 +19,10 @@ class ElementKernels {
   virtual ~ElementKernels() = default;
   /// gradient[c] += sum over rows of d (R, C), T or f32: the gradient of a bias.
   virtual void add_column_sums(const Matrix& d, float* gradient) = 0;
+  /// gradient[c] += sum over rows of d (R, C) f32, and converted (R, C) = d in 16 bits: the
+  /// gradient of a bias, and what the product before it reads.
+  virtual void add_column_sums_and_convert(const Matrix& d, float* gradient,
+                                           const Matrix& converted) = 0;
   /// out[r][c] = table[r][source[c]]; table (R, B), out (R, C) f32, source (C) less than B.
   virtual void spread_columns(const Matrix& table, const std::int32_t* source,
                               const Matrix& out) = 0;

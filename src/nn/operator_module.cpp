@@ -38,6 +38,7 @@ void OperatorModule::add_gradient(Pass& pass, ValueIndex v, Gradient gradient) c
 
 Matrix OperatorModule::own_gradient(Pass& pass, ValueIndex v) const {
   Gradient& gradient = pass.gradients[v];
+  gradient.converted = nullptr;  // whoever writes makes other numbers
   if (gradient.is_own()) return gradient.matrix;
   Tensor copy(arena(), gradient.matrix.rows, gradient.matrix.columns, gradient.matrix.type);
   kernels().convert(gradient.matrix, copy);

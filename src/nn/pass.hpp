@@ -12,6 +12,8 @@ namespace pptrain {
 struct Gradient {
   std::shared_ptr<Tensor> owner;
   Matrix matrix;
+  /// The same numbers in the type of products, where somebody has made them; else null.
+  std::shared_ptr<Tensor> converted;
 
   /// Whether there is a gradient yet.
   explicit operator bool() const { return owner != nullptr; }

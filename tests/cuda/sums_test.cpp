@@ -41,6 +41,32 @@ TEST_CASE("the GPU sums columns as the host, the same bits twice", "[cuda]") {
   }
 }
 
+TEST_CASE("the GPU sums columns and converts them as it does both apart", "[cuda]") {
+  Gpu gpu;
+  const std::uint64_t seed = fresh_seed();
+  for (const DType type : {DType::bf16, DType::f16}) {
+    for (const std::size_t rows : {1, 16, 333}) {
+      for (const std::size_t columns : {1, 33, 300}) {
+        CAPTURE(rows, columns, type_name(type), seed);
+        Twin d(gpu, rows, columns, DType::f32, {3, 1}), gradient(gpu, 1, columns),
+            gradient_apart(gpu, 1, columns);
+        const Twin converted(gpu, rows, columns, type, {3, 1}),
+            converted_apart(gpu, rows, columns, type, {3, 1});
+        d.randomise(seed);
+        gradient.randomise(seed + 1);
+        gradient_apart.randomise(seed + 1);
+        gpu.kernels.add_column_sums(d.device(), gradient_apart.device_f32());
+        gpu.kernels.convert(d.device(), converted_apart.device());
+        gpu.kernels.add_column_sums_and_convert(d.device(), gradient.device_f32(),
+                                                converted.device());
+        REQUIRE(gradient.fetch().bytes() == gradient_apart.fetch().bytes());
+        REQUIRE(converted.device_values() == converted_apart.device_values());
+        REQUIRE(converted.surroundings_are_untouched());
+      }
+    }
+  }
+}
+
 TEST_CASE("the GPU sums squares in double, the same bits twice", "[cuda]") {
   Gpu gpu;
   const std::uint64_t seed = fresh_seed();

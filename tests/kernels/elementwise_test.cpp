@@ -155,6 +155,27 @@ TEST_CASE("residual addition", "[kernels]") {
   }
 }
 
+TEST_CASE("column sums with a conversion have the bits of both apart", "[kernels]") {
+  for (const DType type : {DType::bf16, DType::f16}) {
+    for (const std::size_t rows : {1, 8, 65}) {
+      for (const std::size_t columns : {1, 30, 1030}) {
+        CAPTURE(type_name(type), rows, columns);
+        TestMatrix d(rows, columns, DType::f32, 4), gradient(1, columns, DType::f32, 8),
+            converted(rows, columns, type, 3), gradient_apart(1, columns, DType::f32, 8),
+            converted_apart(rows, columns, type, 3);
+        d.randomise(1);
+        gradient.randomise(2);
+        gradient_apart.randomise(2);
+        host_kernels().add_column_sums(d, gradient_apart.f32());
+        host_kernels().convert(d, converted_apart);
+        host_kernels().add_column_sums_and_convert(d, gradient.f32(), converted);
+        REQUIRE(gradient.bytes() == gradient_apart.bytes());
+        REQUIRE(converted.bytes() == converted_apart.bytes());
+      }
+    }
+  }
+}
+
 TEST_CASE("column sums add to what is there", "[kernels]") {
   for (const DType type : all_types) {
     for (const std::size_t rows : {1, 7, 8, 65}) {

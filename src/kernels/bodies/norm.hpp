@@ -182,4 +182,24 @@ struct ColumnSum {
   }
 };
 
+/// sums[column] += the next `Count` rows in order, each of which is converted too.
+template <class T>
+struct ConvertingColumnSum {
+  Rows<const float> values;
+  float* sums;
+  Rows<T> converted;
+
+  template <std::size_t Count>
+  PPTRAIN_FUNCTION void add_rows(std::size_t column, std::size_t first) const {
+    float sum = sums[column];
+#pragma GCC unroll 8
+    for (std::size_t i = 0; i < Count; ++i) {
+      const float value = values.row(first + i)[column];
+      store(converted.row(first + i)[column], value);
+      sum += value;
+    }
+    sums[column] = sum;
+  }
+};
+
 }  // namespace pptrain::kernels::bodies

@@ -14,6 +14,15 @@ namespace pptrain {
 
 using namespace kernels;
 
+namespace {
+
+void check_same_size(const Matrix& from, const Matrix& to) {
+  PPTRAIN_ASSERT(from.rows == to.rows && from.columns == to.columns, "{}x{} to {}x{}", from.rows,
+                 from.columns, to.rows, to.columns);
+}
+
+}  // namespace
+
 void HostKernels::add(const float* x, float* y, std::size_t n) {
   launch_elements("add", n, bodies::Add{x, y});
 }
@@ -58,8 +67,7 @@ void HostKernels::sums_of_squares(const ValueRun* runs, std::size_t count, doubl
 }
 
 void HostKernels::convert(const Matrix& from, const Matrix& to) {
-  PPTRAIN_ASSERT(from.rows == to.rows && from.columns == to.columns, "{}x{} to {}x{}", from.rows,
-                 from.columns, to.rows, to.columns);
+  check_same_size(from, to);
   with_type(from.type, [&](auto source) {
     with_type(to.type, [&](auto target) {
       using From = decltype(source);
@@ -95,6 +103,17 @@ void HostKernels::add_column_sums(const Matrix& d, float* gradient) {
     using T = decltype(element);
     launch_columns("add_column_sums", d.columns, 0, d.rows,
                    bodies::ColumnSum<T>{read_rows<T>(d), gradient});
+  });
+}
+
+void HostKernels::add_column_sums_and_convert(const Matrix& d, float* gradient,
+                                              const Matrix& converted) {
+  check_same_size(d, converted);
+  with_narrow_type(converted.type, [&](auto element) {
+    using T = decltype(element);
+    launch_columns(
+        "add_column_sums_and_convert", d.columns, 0, d.rows,
+        bodies::ConvertingColumnSum<T>{read_rows<float>(d), gradient, write_rows<T>(converted)});
   });
 }
 

@@ -20,6 +20,8 @@ class HostKernels final : public Kernels {
   void rotate(const Matrix& x, std::size_t sequence_length, std::size_t heads, const Matrix& table,
               bool back) override;
   void add_column_sums(const Matrix& d, float* gradient) override;
+  void add_column_sums_and_convert(const Matrix& d, float* gradient,
+                                   const Matrix& converted) override;
   void embedding_forward(const EmbeddingTokens& of, const Matrix& token_embedding,
                          const Matrix& position_embedding, bool add_position,
                          const Matrix& x) override;

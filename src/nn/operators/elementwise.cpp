@@ -72,14 +72,25 @@ class AddModule final : public OperatorModule {
   }
   void backward_input(const Batch& /*batch*/, Pass& pass) override {
     const Gradient gradient = pass.gradients[output()];
-    // The gradient of the bias is summed here, in fp32: until W, products keep a narrower copy
-    // alone.
-    if (kind_.bias) kernels().add_column_sums(gradient.matrix, store().adding(parameter(0)));
     add_gradient(pass, input(0), gradient);
-    add_gradient(pass, input(1), gradient);
+    add_gradient(pass, input(1), kind_.bias ? sum_into_bias(gradient) : gradient);
   }
 
  private:
+  /// The gradient of the bias is summed here, in fp32, since products keep a narrower copy alone
+  /// until W. The product whose bias it was gets that copy from the same pass over the rows.
+  Gradient sum_into_bias(Gradient gradient) const {
+    const Matrix d = gradient.matrix;
+    float* sums = store().adding(parameter(0));
+    if (context().type == DType::f32) {
+      kernels().add_column_sums(d, sums);
+      return gradient;
+    }
+    gradient.converted = std::make_shared<Tensor>(arena(), d.rows, d.columns, context().type);
+    kernels().add_column_sums_and_convert(d, sums, *gradient.converted);
+    return gradient;
+  }
+
   op::Addition kind_;
 };
 

@@ -72,9 +72,14 @@ class LinearModule final : public OperatorModule {
   /// The gradient of the result becomes a copy in the type of this product, where it has another
   /// one: B and W both multiply it, and nothing else reads it.
   void narrow_gradient(Pass& pass) const {
+    Gradient& dy = pass.gradients[output()];
+    if (dy.converted != nullptr && !kind_.full) {
+      dy = {dy.converted, *dy.converted, nullptr};
+      return;
+    }
     Tensor copy;
-    as_factor(pass.gradients[output()].matrix, copy);
-    if (copy) pass.gradients[output()] = make_gradient(std::move(copy));
+    as_factor(dy.matrix, copy);
+    if (copy) dy = make_gradient(std::move(copy));
   }
 
   /// The gradient of the input, added to what others have given of it.
@@ -83,6 +88,7 @@ class LinearModule final : public OperatorModule {
     const Matrix w = factor();
     Gradient& sum = pass.gradients[input()];
     if (sum && sum.is_own() && sum.matrix.type == DType::f32) {
+      sum.converted = nullptr;
       gemm().multiply(Transpose::no, dy, Transpose::no, w, sum.matrix, {.accumulate = true});
       return;
     }

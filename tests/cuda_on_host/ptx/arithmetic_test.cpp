@@ -97,7 +97,6 @@ TEST_CASE("floating-point numbers of PTX are rounded once") {
   CHECK(compute("div.rn.f32", {bits(1.0F), bits(3.0F)}) == bits(third));
   CHECK(compute("neg.f32", {bits(0.0F)}) == bits(-0.0F));
   CHECK(compute("ex2.approx.ftz.f32", {bits(-140.0F)}) == bits(0.0F));
-  CHECK(compute("ex2.approx.f32", {bits(-140.0F)}) == bits(0x1p-140F));
   CHECK(compute("rcp.approx.ftz.f64", {bits(3.0)}) == (bits(1.0 / 3) & 0xffffffff00000000));
 }
 

@@ -87,14 +87,14 @@ struct Limit {
 TEST_CASE("a layer of GPT-2 moves few bytes outside of its products and attention", "[ptx]") {
   const Pass one = pass_of(model_of("gpt2", 1, 64)), two = pass_of(model_of("gpt2", 2, 64));
   const PerLayer all = difference(two.counts, one.counts);
-  CHECK(all.bytes <= 106);
-  CHECK(all.launches + static_cast<double>(two.library_calls - one.library_calls) <= 34);
+  CHECK(all.bytes <= 98);
+  CHECK(all.launches + static_cast<double>(two.library_calls - one.library_calls) <= 30);
 
   const std::vector<Limit> limits = {
       {"::norm_backward_rows", {35, 170, 2}}, {"::residual_norm_rows", {20.5, 130, 2}},
       {"::ResidualAddPacks", {12.1, 20, 1}},  {"::ActivationForwardPacks", {16.1, 140, 1}},
-      {"::ConvertPacks", {12.1, 16, 4}},      {"::AddPacks", {0.1, 0.1, 2}},
-      {"::sum_chunks", {8.6, 13, 2}},         {"::add_chunks", {2.6, 12, 6}}};
+      {"::ConvertPacks", {0.1, 0.1, 2}},      {"::AddPacks", {0.1, 0.1, 2}},
+      {"::sum_chunks", {12.6, 21, 2}},        {"::add_chunks", {2.6, 13, 4}}};
   double told = 0;
   for (const auto& [part, most] : limits) {
     CAPTURE(part);

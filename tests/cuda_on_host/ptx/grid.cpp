@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cfenv>
 #include <cstring>
 #include <set>
 
@@ -27,6 +28,22 @@ struct Thread {
   std::vector<unsigned char> local;
 };
 
+/// Arithmetic with denormal numbers, which GPUs keep unless an instruction says otherwise, whatever
+/// the host's kernels have chosen for this thread.
+class KeptDenormals {
+ public:
+  KeptDenormals() {
+    std::fegetenv(&before_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~KeptDenormals() { std::fesetenv(&before_); }
+  KeptDenormals(const KeptDenormals&) = delete;
+  KeptDenormals& operator=(const KeptDenormals&) = delete;
+
+ private:
+  std::fenv_t before_ = {};
+};
+
 /// Block numbers of all launches, by which shared memory of an earlier block is told from one's
 /// own.
 unsigned next_block = 0;
@@ -48,6 +65,7 @@ class Grid {
   }
 
   Outcome run() {
+    const KeptDenormals denormals;
     try {
       for (unsigned z = 0; z < launch_.grid.z; ++z) {
         for (unsigned y = 0; y < launch_.grid.y; ++y) {

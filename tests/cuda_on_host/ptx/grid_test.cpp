@@ -4,6 +4,7 @@
 #include <string>
 
 #include "child.hpp"
+#include "kernels/denormals.hpp"
 #include "ptx/assembly.hpp"
 
 using namespace cuda_on_host::ptx;
@@ -74,6 +75,15 @@ TEST_CASE("lanes of PTX exchange values in four ways, and are told whether there
   CHECK(after("idx", "7", "31") == std::vector<unsigned>{1007, 1007, 1007});
   // Segments of 8 lanes.
   CHECK(after("idx", "7", "6175") == std::vector<unsigned>{1007, 1007, 1031});
+}
+
+TEST_CASE("PTX keeps denormal numbers where the host's kernels do not") {
+  pptrain::flush_denormals();
+  DeviceNumbers numbers;
+  const Outcome outcome = numbers.run(
+      kernel_of("mul.f32 %f1, 0f00800000, 0f3F000000;\nst.global.f32 [%rd1], %f1;\n"), 1);
+  CHECK(outcome.findings.empty());
+  CHECK(numbers[0] == 0x00400000);
 }
 
 TEST_CASE("memory of PTX that is not there is found") {
