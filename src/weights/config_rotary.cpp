@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/log_once.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -20,14 +22,17 @@ std::string type_of(const ConfigJson& scaling) {
 /// `parameters`: what holds for the layers that are asked about; nothing: all of it is left out.
 RotaryConfig read_newer(const ConfigJson& config, const std::optional<ConfigJson>& parameters,
                         double fallback_theta, const std::string& theta_key) {
-  RotaryConfig rotary{"default", config.number(theta_key, fallback_theta), parameters};
-  if (parameters)
-    rotary.type = type_of(*parameters),
-    rotary.theta = parameters->number("rope_theta", fallback_theta);
-  if (config.number(theta_key, rotary.theta) != rotary.theta) {
-    config.refuse(theta_key, fmt::format("is {}", config.number(theta_key)),
-                  fmt::format("rope_parameters.rope_theta is {}", rotary.theta),
-                  "keep one of them");
+  const double at_top = config.number(theta_key, fallback_theta);
+  RotaryConfig rotary{"default", at_top, parameters};
+  if (parameters) {
+    rotary.type = type_of(*parameters);
+    rotary.theta = parameters->number("rope_theta", at_top);
+  }
+  if (config.has(theta_key) && rotary.theta != at_top) {
+    log_notice_once(
+        fmt::format("{} is {} in rope_parameters and {} outside of them: {} counts, "
+                    "as in transformers",
+                    theta_key, rotary.theta, at_top, rotary.theta));
   }
   if (config.has("rope_scaling")) {
     config.refuse("rope_scaling", "stands beside rope_parameters",

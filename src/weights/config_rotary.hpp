@@ -17,8 +17,9 @@ struct RotaryConfig {
 };
 
 /// Reads `rope_parameters`, which transformers 5 writes, or `rope_theta` and `rope_scaling` of
-/// transformers 4. A file in which both stand and differ throws `Error` (exit code 2) as
-/// `ConfigJson` does.
+/// transformers 4. Where `rope_parameters` stand, their `rope_theta` counts before the one at the
+/// top, as in transformers, with a notice where the two differ; `rope_scaling` beside them throws
+/// `Error` (exit code 2) as `ConfigJson` does.
 ///
 /// `fallback_theta`: the family's default; `theta_key`: its name at the top, as GPT-NeoX's
 /// `rotary_emb_base`. Families ask `details` for the keys of the types that they know and refuse

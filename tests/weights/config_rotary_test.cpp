@@ -37,8 +37,6 @@ TEST_CASE("rotary positions are read in the spelling of transformers 4 and 5", "
   const auto refusal = [&](const std::string& text) { return complaint_of([&] { rotary(text); }); };
   CHECK_THAT(refusal(R"({"rope_scaling": {"type": "linear", "rope_type": "yarn"}})"),
              Catch::Contains("rope_scaling.type: is \"linear\""));
-  CHECK_THAT(refusal(R"({"rope_parameters": {"rope_theta": 2.0}, "rope_theta": 3.0})"),
-             Catch::Contains("rope_theta: is 3"));
   CHECK_THAT(refusal(R"({"rope_parameters": {}, "rope_scaling": {}})"),
              Catch::Contains("stands beside rope_parameters"));
 }
@@ -103,13 +101,27 @@ TEST_CASE("a kind of layers that is left out has the family's default", "[config
         read_rotary_of_kind(parsed(text), "sliding", 3.0, "rope_local_base_freq", false);
     CHECK((sliding.type == "default" && sliding.theta == 3.0 && !sliding.details));
   }
-  CHECK_THAT(complaint_of([] {
-               const ConfigJson both =
-                   parsed(R"({"rope_parameters": {"sliding": {"rope_theta": 7.0}},
-                              "rope_local_base_freq": 8.0})");
-               read_rotary_of_kind(both, "sliding", 3.0, "rope_local_base_freq", false);
-             }),
-             Catch::Contains("rope_local_base_freq: is 8"));
+}
+
+TEST_CASE("the base of positions at the top counts where rope_parameters have none",
+          "[config_json]") {
+  const auto theta = [](const std::string& text) {
+    const ConfigJson config = parsed(text);
+    const double read = read_rotary(config, 5e5).theta;
+    config.finish();
+    return read;
+  };
+  CHECK(theta(R"({"rope_parameters": {"rope_type": "default"}, "rope_theta": 3.0})") == 3.0);
+  CHECK(theta(R"({"rope_parameters": {"rope_theta": 2.0}, "rope_theta": 3.0})") == 2.0);
+  CHECK(theta(R"({"rope_parameters": {"rope_theta": null}, "rope_theta": 3.0})") == 3.0);
+  CHECK(theta(R"({"rope_parameters": {}})") == 5e5);
+  const auto theta_of_sliding = [](const std::string& text) {
+    return read_rotary_of_kind(parsed(text), "sliding", 3.0, "rope_local_base_freq", false).theta;
+  };
+  CHECK(theta_of_sliding(R"({"rope_parameters": {"sliding": {"rope_theta": 7.0}},
+                             "rope_local_base_freq": 8.0})") == 7.0);
+  CHECK(theta_of_sliding(R"({"rope_parameters": {"sliding": {}}, "rope_local_base_freq": 8.0})") ==
+        8.0);
 }
 
 }  // namespace
