@@ -56,15 +56,26 @@ std::string without_controls(std::string_view text) {
   return plain;
 }
 
+/// The byte at which character `number` of UTF-8 begins; the size of a text that has no such
+/// character.
+std::size_t place_of_character(std::string_view text, std::size_t number) {
+  std::size_t place = 0;
+  for (std::size_t begun = 0; place < text.size(); ++place) {
+    if (!continues_character(text[place]) && begun++ == number) break;
+  }
+  return place;
+}
+
 std::string wrapped_line(const std::string& line, std::size_t width) {
-  if (line.size() <= width) return line;
+  if (num_characters(line) <= width) return line;
   std::istringstream words(line);
   std::string text;
   std::size_t column = 0;
   for (std::string word; words >> word;) {
-    const bool fits = column + 1 + word.size() <= width;
+    const std::size_t size = num_characters(word);
+    const bool fits = column + 1 + size <= width;
     if (column > 0) text += fits ? ' ' : '\n';
-    column = column > 0 && fits ? column + 1 + word.size() : word.size();
+    column = column > 0 && fits ? column + 1 + size : size;
     text += word;
   }
   return text;
@@ -95,9 +106,9 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   std::string text;
-  for (const std::string& part : parts) {
-    if (!text.empty()) text += separator;
-    text += part;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i > 0) text += separator;
+    text += parts[i];
   }
   return text;
 }
@@ -124,33 +135,38 @@ std::string shown(std::string_view text) {
          fmt::format(" [{} bytes left out] ", last - first) + without_controls(text.substr(last));
 }
 
+std::size_t num_characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+}
+
 std::string wrapped(const std::string& text, std::size_t width) {
   std::istringstream lines(text);
-  std::string all;
-  for (std::string line; std::getline(lines, line);)
-    all += (all.empty() ? "" : "\n") + wrapped_line(line, width);
-  return all;
+  std::vector<std::string> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(wrapped_line(line, width));
+  return join(all, "\n");
 }
 
 std::string wrapped(const std::string& text, std::size_t width, const std::string& indent) {
   std::istringstream lines(text);
-  std::string all;
+  std::vector<std::string> all;
   for (std::string line; std::getline(lines, line);) {
-    all += all.empty() ? "" : "\n";
-    std::size_t room = width;
-    while (line.size() > room) {
+    std::string before;
+    for (std::size_t room = width; num_characters(line) > room;) {
       const std::size_t first = line.find_first_not_of(' ');
-      std::size_t at = line.rfind(' ', room);
+      const std::size_t end = place_of_character(line, room);
+      std::size_t at = line.rfind(' ', end);
       if (at == std::string::npos || at < first)
-        at = line.find(' ', std::max(room, first));  // a word is not cut
+        at = line.find(' ', std::max(end, first));  // a word is not cut
       if (at == std::string::npos) break;
-      all += line.substr(0, line.find_last_not_of(' ', at) + 1) + "\n" + indent;
+      all.push_back(before + line.substr(0, line.find_last_not_of(' ', at) + 1));
       line.erase(0, std::min(line.find_first_not_of(' ', at), line.size()));
-      room = width - indent.size();
+      before = indent;
+      room = width - num_characters(indent);
     }
-    all += line;
+    all.push_back(before + line);
   }
-  return all;
+  return join(all, "\n");
 }
 
 }  // namespace pptrain

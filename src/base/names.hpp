@@ -18,8 +18,11 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 /// `a, b, c` for messages.
 std::string join(const std::vector<std::string>& parts, std::string_view separator = ", ");
 
+/// How many characters of UTF-8 there are.
+std::size_t num_characters(std::string_view text);
+
 /// Text in lines of at most `width` characters, broken between words; lines that are there stay,
-/// and those that are not too long keep their spaces.
+/// the empty ones too, and those that are not too long keep their spaces.
 std::string wrapped(const std::string& text, std::size_t width);
 
 /// Text in lines of at most `width` characters as `wrapped` makes them, all but the first behind

@@ -32,7 +32,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 std::size_t width_of(const std::string& text) {
   std::size_t width = 0;
-  for (const std::string& line : lines_of(text)) width = std::max(width, line.size());
+  for (const std::string& line : lines_of(text)) width = std::max(width, num_characters(line));
   return width;
 }
 
@@ -118,6 +118,7 @@ std::string without_spaces_at_end(std::string line) {
 
 /// A row, all its cells beginning on its first line.
 std::string row_text(const std::vector<std::string>& row, const std::vector<std::size_t>& widths) {
+  if (row.empty()) return "\n";
   std::vector<std::vector<std::string>> cells;
   std::size_t column = indent;
   for (std::size_t c = 0; c + 1 < row.size(); ++c) {
@@ -132,7 +133,8 @@ std::string row_text(const std::vector<std::string>& row, const std::vector<std:
     std::string line = "  ";
     for (std::size_t c = 0; c < cells.size(); ++c) {
       const std::string part = l < cells[c].size() ? cells[c][l] : "";
-      line += c + 1 < cells.size() ? fmt::format("{:<{}}  ", part, widths[c]) : part;
+      line += part;
+      if (c + 1 < cells.size()) line.append(widths[c] + gap - num_characters(part), ' ');
     }
     text += without_spaces_at_end(std::move(line));
   }

@@ -10,10 +10,11 @@ namespace pptrain {
 using Rows = std::vector<std::vector<std::string>>;
 
 /// Rows as aligned columns, within the columns of the screen. A cell may have several lines. A row
-/// may end early; its last cell is not padded, and continues below itself where it would pass the
-/// screen. Of a table that is wider than the screen the columns `may_go` (by number, each at most
-/// once) go, the first of them first; where it still is too wide the words of its widest columns
-/// are put below one another. Only a word that is too long by itself is left so.
+/// may end early, one without cells is an empty line; its last cell is not padded, and continues
+/// below itself where it would pass the screen. Of a table that is wider than the screen the
+/// columns `may_go` (by number, each at most once) go, the first of them first; where it still is
+/// too wide the words of its widest columns are put below one another. Only a word that is too long
+/// by itself is left so.
 std::string align(Rows rows, std::vector<std::size_t> may_go = {});
 
 /// A bar of `width` characters of which `part` (0 to 1) is filled.

@@ -1,17 +1,8 @@
 #include "text/word_piece.hpp"
 
-#include "text/utf8.hpp"
+#include "base/names.hpp"
 
 namespace pptrain {
-namespace {
-
-std::size_t num_characters(std::string_view text) {
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < text.size(); at += code_point_at(text, at).size) ++count;
-  return count;
-}
-
-}  // namespace
 
 WordPieceModel::WordPieceModel(TokenTable tokens, WordPieceOptions options)
     : tokens_(std::move(tokens)), options_(std::move(options)) {

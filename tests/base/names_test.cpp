@@ -58,6 +58,25 @@ TEST_CASE("text is broken between words, and a word is not cut", "[base]") {
   CHECK(wrapped("unbreakable it is", 5, "  ") == "unbreakable\n  it\n  is");
 }
 
+TEST_CASE("empty lines of text stay, the first ones too", "[base]") {
+  CHECK(wrapped("\n\none two\n\nthree", 3) == "\n\none\ntwo\n\nthree");
+  CHECK(wrapped("\n\none two\n\nthree", 3, "  ") == "\n\none\n  two\n\nthree");
+  CHECK(join({"", "a", "", "b"}) == ", a, , b");
+}
+
+TEST_CASE("the width of text is counted in characters", "[base]") {
+  CHECK(num_characters("a\u00e9\u20ac\U0001F600") == 4);
+  CHECK(num_characters("") == 0);
+  const std::string word(3, 'x');
+  const std::string accents = "\u00e9\u00e9\u00e9";
+  CHECK(wrapped(accents + " " + accents + " " + accents, 7) ==
+        accents + " " + accents + "\n" + accents);
+  CHECK(wrapped(accents + " " + accents + " " + accents, 7, "\u2013 ") ==
+        accents + " " + accents + "\n\u2013 " + accents);
+  CHECK(wrapped(accents + " " + word, 7) == accents + " " + word);
+  CHECK(wrapped(accents + " " + word, 6, "  ") == accents + "\n  " + word);
+}
+
 TEST_CASE("bytes that are no UTF-8 are shown by number", "[base]") {
   CHECK(shown("a\xff"
               "b") ==

@@ -44,6 +44,17 @@ TEST_CASE("cells of several lines stand side by side", "[base]") {
         "          22  z\n");
 }
 
+TEST_CASE("a row without cells is an empty line", "[base]") {
+  const Columns screen("80");
+  CHECK(align({{"a", "1"}, {}, {"longer", "2"}}) == "  a       1\n\n  longer  2\n");
+  CHECK(align({{}}) == "\n");
+}
+
+TEST_CASE("columns are as wide as their characters, however many bytes these take", "[base]") {
+  const Columns screen("80");
+  CHECK(align({{"\u00e9\u00e9", "1"}, {"abc", "2"}}) == "  \u00e9\u00e9   1\n  abc  2\n");
+}
+
 TEST_CASE("a table that is too wide loses the columns that may go, then breaks its widest",
           "[base]") {
   const Columns screen("80");
