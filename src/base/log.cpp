@@ -141,26 +141,37 @@ void print_detail(std::string_view text) { print(text, Verbosity::verbose); }
 
 namespace {
 
-/// A message as the screen has room for it.
+/// A message as the screen has room for it, the rank before each of its lines.
 std::string fitted(std::string_view before, std::string_view text) {
-  const std::string line = fmt::format("{}{}{}", state().prefix, before, text);
+  const std::string& prefix = state().prefix;
+  std::string lines = fmt::format("{}{}", before, text);
   const std::size_t columns = message_columns();
-  return columns == 0 ? line : wrapped(line, columns, "  ");
+  if (columns > 0) lines = wrapped(lines, columns - std::min(columns, prefix.size()), "  ");
+  std::string all = prefix;
+  for (const char c : lines) {
+    all += c;
+    if (c == '\n') all += prefix;
+  }
+  return all;
+}
+
+void show(spdlog::level::level_enum level, std::string_view before, std::string_view text) {
+  if (!state().screen.should_log(level)) return;
+  clear_rewritten_line();
+  state().screen.log(level, fitted(before, text));
 }
 
 }  // namespace
 
 void detail::log(LogLevel level, std::string_view text) {
-  State& s = state();
-  clear_rewritten_line();
   switch (level) {
-    case LogLevel::debug: s.screen.debug(fitted("", text)); return;
-    case LogLevel::info: s.screen.info(fitted("", text)); break;
-    case LogLevel::notice: s.screen.warn(fitted("pptrain: ", text)); break;
-    case LogLevel::warning: s.screen.warn(fitted("pptrain: warning: ", text)); break;
-    case LogLevel::error: s.screen.error(fitted("pptrain: error: ", text)); break;
+    case LogLevel::debug: show(spdlog::level::debug, "", text); break;
+    case LogLevel::info: show(spdlog::level::info, "", text); break;
+    case LogLevel::notice: show(spdlog::level::warn, "pptrain: ", text); break;
+    case LogLevel::warning: show(spdlog::level::warn, "pptrain: warning: ", text); break;
+    case LogLevel::error: show(spdlog::level::err, "pptrain: error: ", text); break;
   }
-  s.keep(std::string(text));
+  state().keep(std::string(text));
 }
 
 }  // namespace pptrain

@@ -15,12 +15,13 @@ enum class Verbosity { quiet, normal, verbose };
 void set_verbosity(Verbosity verbosity);
 Verbosity verbosity();
 
-/// Puts `rank N: ` before every line of this process; errors of one rank can then be told apart.
+/// Puts `rank N: ` before every line that this process logs, each line of a message of several too;
+/// errors of one rank can then be told apart.
 void set_log_rank(int rank, int num_ranks);
 
 /// Also writes everything that is printed or logged to this file, whatever the verbosity, from the
-/// start of the program on (rank 0 does so in the run directory). Where it cannot be written, as on
-/// a full disk, one warning says so.
+/// start of the program on (rank 0 does so in the run directory): lines of `log_debug` too. Where
+/// it cannot be written, as on a full disk, one warning says so.
 void add_log_file(const std::string& path);
 
 /// Results for people: to standard output, and to the log file. Quiet or not.

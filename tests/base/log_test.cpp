@@ -50,14 +50,17 @@ TEST_CASE("the log file has all from the start of the program on, however quiet 
   const Ended ended = in_process([&] {
     set_verbosity(Verbosity::quiet);
     print_step("a step\n");
+    log_debug("a part");
     log_info("an info");
     add_log_file(folder.path("log"));
     print_detail("a detail\n");
     print_result("a result\n");
     log_warning("a warning");
+    log_debug("another part");
   });
   CHECK(ended.printed == "a result\n");
-  CHECK(log_in(folder.path("log")) == "a step\nan info\na detail\na result\na warning\n");
+  CHECK(log_in(folder.path("log")) ==
+        "a step\na part\nan info\na detail\na result\na warning\nanother part\n");
 }
 
 TEST_CASE("lines of ranks can be told apart", "[base]") {
@@ -71,6 +74,19 @@ TEST_CASE("lines of ranks can be told apart", "[base]") {
   };
   CHECK(said_by(2, 4) == "rank 2: pptrain: error: lost\nrank 2: here\n");
   CHECK(said_by(0, 4) == "pptrain: error: lost\nhere\n");
+}
+
+TEST_CASE("each line of a message tells of its rank, within the columns that there are", "[base]") {
+  CHECK(in_process([] {
+          set_log_rank(2, 4);
+          log_warning("slow\nas the link is\n\nand stays");
+        }).said ==
+        "rank 2: pptrain: warning: slow\nrank 2: as the link is\nrank 2: \nrank 2: and stays\n");
+  CHECK(in_process([] {
+          ::setenv("COLUMNS", "40", 1);
+          set_log_rank(2, 4);
+          log_info("one two three four five six seven eight nine ten");
+        }).said == "rank 2: one two three four five six\nrank 2:   seven eight nine ten\n");
 }
 
 TEST_CASE("a log file that cannot be written is warned of once", "[base]") {

@@ -54,6 +54,19 @@ TEST_CASE("a line takes the place of the last one, and what is said that of both
   CHECK(in_process(log_between).printed == "done\n");
 }
 
+TEST_CASE("what is not shown leaves the line as it stands", "[base]") {
+  CHECK(terminal_of([] {
+          rewrite_line("step 1");
+          log_debug("a part");
+        }) == "step 1");
+  CHECK(terminal_of([] {
+          set_verbosity(Verbosity::quiet);
+          rewrite_line("step 1");
+          log_info("an info");
+          print_step("a step\n");
+        }) == "step 1");
+}
+
 TEST_CASE("a line is left as it stands or taken away, once", "[base]") {
   CHECK(terminal_of([] {
           rewrite_line("step 1");
