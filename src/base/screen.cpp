@@ -45,14 +45,12 @@ std::optional<int> columns_of_launcher(int descriptor) {
   return columns;
 }
 
-/// What the variable COLUMNS says; nothing where it is not set, or is no number of columns for
-/// text.
+/// What the variable COLUMNS says; nothing where it is not set, or is no number of columns.
 std::optional<int> columns_that_are_said() {
   const std::string said = environment("COLUMNS");
   int columns = 0;
   const auto [end, error] = std::from_chars(said.data(), said.data() + said.size(), columns);
-  if (error != std::errc() || end != said.data() + said.size() || columns < least_columns)
-    return {};
+  if (error != std::errc() || end != said.data() + said.size() || columns < 1) return {};
   return columns;
 }
 

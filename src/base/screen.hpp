@@ -17,10 +17,11 @@ Screen standard_error_screen();
 
 /// Columns that text on standard output may take: those that the environment variable COLUMNS says,
 /// else those of the terminal that it, or the mpirun that it is a pipe to, writes to, and 80 where
-/// there is none.
+/// there is none; 40 at least, so that tables can be read.
 std::size_t screen_columns();
 
-/// Columns that a message on standard error may take before it is broken between words; 0: it is no
+/// Columns that a message on standard error may take before it is broken between words, 40 at
+/// least; 0: it is no
 /// terminal and COLUMNS says nothing, so that whoever reads it, as a program that searches it,
 /// finds each message in one line.
 std::size_t message_columns();

@@ -110,6 +110,21 @@ TEST_CASE("text on standard output takes what COLUMNS says, else the terminal, e
   CHECK(columns_of_output(120, {{"COLUMNS", "100"}}) == "100");
   CHECK(columns_of_output(0, {{"COLUMNS", "100"}}) == "100");
   CHECK(columns_of_output(0, {}) == "80");
+  CHECK(columns_of_output(120, {{"COLUMNS", "0"}}) == "120");
+}
+
+TEST_CASE("text has 40 columns where COLUMNS or the terminal has fewer", "[base]") {
+  const auto columns_of_output = [](unsigned short terminal, const Variables& variables) {
+    return in_process([&] {
+             set_variables(variables);
+             if (terminal > 0) make_terminal(STDOUT_FILENO, terminal);
+             fmt::print(stderr, "{}", screen_columns());
+           })
+        .said;
+  };
+  CHECK(columns_of_output(120, {{"COLUMNS", "20"}}) == "40");
+  CHECK(columns_of_output(20, {}) == "40");
+  CHECK(in_file({{"COLUMNS", "20"}}) == "80 columns, messages 40");
 }
 
 }  // namespace
