@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -34,7 +35,14 @@ void parallel_for(int count, int threads, const std::function<void(int thread, i
     }
   };
   std::vector<std::thread> helpers;
-  for (int t = 1; t < std::min(threads, count); ++t) helpers.emplace_back(work, t);
+  helpers.reserve(static_cast<std::size_t>(std::max(0, std::min(threads, count) - 1)));
+  for (int t = 1; t < std::min(threads, count); ++t) {
+    try {
+      helpers.emplace_back(work, t);
+    } catch (const std::system_error&) {
+      break;  // the system has no more threads: those that there are do the work
+    }
+  }
   work(0);
   for (std::thread& helper : helpers) helper.join();
   if (failure) std::rethrow_exception(failure);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,14 @@ Ended in_process(const Work& work) {
   REQUIRE(::waitpid(child, &status, 0) == child);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
           taken_text(printed), taken_text(said)};
+}
+
+/// From here on this process, which is one of `in_process`, can start no thread.
+inline void refuse_threads() {
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, std::size_t{1} << 46);  // no machine has such a stack
+  if (::pthread_setattr_default_np(&attributes) != 0) ::_exit(99);
 }
 
 }  // namespace pptrain

@@ -67,6 +67,15 @@ TEST_CASE(
   CHECK(ended);
 }
 
+TEST_CASE("where no thread can be started the calling one does all", "[base]") {
+  const Ended ended = in_process([] {
+    refuse_threads();
+    parallel_for(3, 3, [](int thread, int i) { std::printf("%d by %d, ", i, thread); });
+  });
+  CHECK(ended.code == 0);
+  CHECK(ended.printed == "0 by 0, 1 by 0, 2 by 0, ");
+}
+
 /// Tells when the thread that it is of ends.
 struct Farewell {
   std::atomic<bool>* told = nullptr;

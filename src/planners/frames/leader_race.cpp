@@ -48,17 +48,16 @@ std::vector<std::size_t> faster_half(const std::vector<std::size_t>& running,
   return left;
 }
 
-/// Serves whoever still searches when a thread is done, also by an exception.
-class ServeAtEnd {
+/// Tells those who serve that a search has ended, also by an exception.
+class SearchEnd {
  public:
-  ServeAtEnd(StepsAhead& ahead, PlanSimulator& simulator) : ahead_(ahead), simulator_(simulator) {}
-  ServeAtEnd(const ServeAtEnd&) = delete;
-  ServeAtEnd& operator=(const ServeAtEnd&) = delete;
-  ~ServeAtEnd() { ahead_.serve(simulator_); }
+  explicit SearchEnd(StepsAhead& ahead) : ahead_(ahead) {}
+  SearchEnd(const SearchEnd&) = delete;
+  SearchEnd& operator=(const SearchEnd&) = delete;
+  ~SearchEnd() { ahead_.end_search(); }
 
  private:
   StepsAhead& ahead_;
-  PlanSimulator& simulator_;
 };
 
 }  // namespace
@@ -95,14 +94,15 @@ void LeaderRace::improve(std::vector<TriedPlan>& leaders, const std::vector<std:
   for (std::size_t first = 0; first < running.size(); first += at_a_time) {
     const std::size_t end = std::min(running.size(), first + at_a_time);
     std::atomic<std::size_t> next = first;
-    StepsAhead ahead(threads);
+    StepsAhead ahead(end - first);
     parallel_for(threads, threads, [&](int, int thread) {
       PlanSimulator& simulator = *simulators[static_cast<std::size_t>(thread)];
-      const ServeAtEnd serve(ahead, simulator);
       for (std::size_t i = next++; i < end; i = next++) {
+        const SearchEnd when_done(ahead);
         const std::size_t leader = running[i];
         searches[leader].improve(simulator, visited, leaders[leader], work, &ahead);
       }
+      ahead.serve(simulator);
     });
     for (std::size_t i = first; i < end; ++i) {
       for (const Plan& plan : searches[running[i]].path()) visited.add(plan);

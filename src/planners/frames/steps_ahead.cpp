@@ -61,12 +61,17 @@ TriedStep StepsAhead::result_of(const std::shared_ptr<Task>& task, PlanSimulator
   return std::move(task->result);
 }
 
+void StepsAhead::end_search() {
+  const std::lock_guard lock(mutex_);
+  --num_searches_;
+  changed_.notify_all();
+}
+
 void StepsAhead::serve(PlanSimulator& simulator) {
   std::unique_lock lock(mutex_);
-  --num_searching_;
   ++num_serving_;
   changed_.notify_all();
-  while (num_searching_ > 0) {
+  while (num_searches_ > 0) {
     if (waiting_.empty()) {
       changed_.wait(lock);
       continue;

@@ -42,8 +42,8 @@ class StepsAhead {
   /// Steps that one search offers at a time, at most.
   static constexpr std::size_t most_offered = 8;
 
-  /// `num_searching`: threads that improve plans, and serve when they are done.
-  explicit StepsAhead(int num_searching) : num_searching_(num_searching) {}
+  /// `num_searches`: searches that are to end, however many threads there are for them.
+  explicit StepsAhead(std::size_t num_searches) : num_searches_(num_searches) {}
 
   /// Whether any thread serves.
   bool is_served();
@@ -54,7 +54,9 @@ class StepsAhead {
   /// What a step comes to. Until it is known the calling thread simulates steps that wait, this one
   /// first. Throws what simulating it threw.
   TriedStep result_of(const std::shared_ptr<Task>& task, PlanSimulator& simulator);
-  /// Simulates steps that are offered, until all threads have come here.
+  /// Tells that one of the searches has ended.
+  void end_search();
+  /// Simulates steps that are offered, until all searches have ended.
   void serve(PlanSimulator& simulator);
 
  private:
@@ -64,7 +66,7 @@ class StepsAhead {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::shared_ptr<Task>> waiting_;
-  int num_searching_;
+  std::size_t num_searches_;  ///< those that have not ended
   int num_serving_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/in_process.hpp"
 #include "base/infinity.hpp"
 #include "planners/everything_free.hpp"
 #include "planners/frames/leader_race.hpp"
@@ -94,6 +95,23 @@ TEST_CASE("a race finds what all leaders improved to the end find, with fewer si
   CHECK(left_behind > 0);
   CHECK(least(raced) == least(alone));
   CHECK(3 * simulated_of_race < 2 * simulated_of_all);
+}
+
+TEST_CASE("a race of several threads ends where none but the first can be started", "[planners]") {
+  Walk walk;
+  walk.restrictions.threads = 4;
+  PlanSimulator simulator(walk.instance);
+  walk.plan.seconds = simulator.of(walk.plan.plan).iteration_seconds;
+  const Ended ended = in_process([&] {
+    ::alarm(600);  // ends a race that waits for ever
+    refuse_threads();
+    std::vector<TriedPlan> leaders(3, walk.plan);
+    LeaderRace(walk.space, std::make_shared<KnownOrders>())
+        .run(leaders, 1, LocalSearch::Kind::all, 1e4, OrderEffort::brief);
+    std::fputs(leaders.front().seconds < walk.plan.seconds ? "better" : "as before", stdout);
+  });
+  CHECK(ended.code == 0);
+  CHECK(ended.printed == "better");
 }
 
 TEST_CASE("threads without a leader simulate steps ahead, and change nothing", "[planners]") {

@@ -41,7 +41,7 @@ TEST_CASE("steps that another thread simulated come to what they come to here", 
   const std::vector<Step> steps = {{plans[1], orders, infinity, before.iteration_seconds},
                                    {plans[2], orders, 0.0, before.iteration_seconds},
                                    {plans[3], nullptr, infinity, before.iteration_seconds}};
-  StepsAhead ahead(2);
+  StepsAhead ahead(1);
   CHECK_FALSE(ahead.is_served());
   std::thread helper([&] { ahead.serve(helping); });
   while (!ahead.is_served()) std::this_thread::yield();
@@ -49,7 +49,7 @@ TEST_CASE("steps that another thread simulated come to what they come to here", 
   for (const Step& step : steps) tasks.push_back(ahead.offer(step));
   std::vector<TriedStep> results;
   for (const auto& task : tasks) results.push_back(ahead.result_of(task, own));
-  ahead.serve(own);  // both are done
+  ahead.end_search();
   helper.join();
   for (std::size_t i = 0; i < steps.size(); ++i) {
     PlanSimulator alone(instance);
@@ -73,11 +73,11 @@ TEST_CASE("a step that cannot be simulated fails where its result is asked for",
   const Instance instance = {profile, cluster, batch};
   PlanSimulator own(instance);
   PlanSimulator helping(instance);
-  StepsAhead ahead(2);
+  StepsAhead ahead(1);
   std::thread helper([&] { ahead.serve(helping); });
   const auto task = ahead.offer({plans_of({"zb-h1", 1, 0}).front(), nullptr, infinity, infinity});
   CHECK_THROWS_AS(ahead.result_of(task, own), Error);
-  ahead.serve(own);
+  ahead.end_search();
   helper.join();
 }
 
