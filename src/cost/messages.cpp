@@ -122,13 +122,14 @@ class MessageCount {
     const Stage& mesh = *part.mesh;
     const auto others = static_cast<double>(mesh.replicas - 1);
     if (others == 0.0) return;
-    const double passes = mesh.recompute == Recompute::full ? 3.0 : 2.0;
     double steps = 0.0;
     double channels = 0.0;
     for (const Interval& layers : part.layers) {
       for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-        steps += passes * instance_.profile.layers[layer].batch_norms;
-        channels += passes * instance_.profile.layers[layer].batch_norm_channels;
+        const ProfileLayer& itself = instance_.profile.layers[layer];
+        const double passes = itself.sums_again(mesh.recompute) ? 3.0 : 2.0;
+        steps += passes * itself.batch_norms;
+        channels += passes * itself.batch_norm_channels;
       }
     }
     const double bytes = 2.0 * sizeof(float) * channels * others;
@@ -146,7 +147,6 @@ class MessageCount {
     if (n == 1) return;
     const Link bytes_only = {1.0, 0.0};  // at one byte per second the collectives' formulas count
                                          // bytes
-    const double forwards = mesh.recompute == Recompute::full ? 2.0 : 1.0;
     for (int j = 0; j < mesh.replicas; ++j) {
       const auto samples = static_cast<double>(mesh.samples[j].size());
       double bytes = 0.0;
@@ -154,6 +154,8 @@ class MessageCount {
       for (const Interval& layers : part.layers) {
         for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
           const auto l = static_cast<int>(layer);
+          const bool again = instance_.profile.layers[l].sums_again(mesh.recompute);
+          const double forwards = again ? 2.0 : 1.0;
           const TensorSeconds sent = sent_bytes(part.pattern, bytes_only, l, n, samples);
           const TensorSeconds done = collective_steps(instance_.profile, l, n, part.pattern);
           bytes += forwards * sent.forward + sent.backward;

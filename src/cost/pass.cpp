@@ -119,10 +119,11 @@ TensorSeconds batch_norm_seconds(const Instance& instance, const StagePart& part
     TensorSeconds sum;
     for (const Interval& layers : part.layers) {
       for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
+        const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
         const TensorSeconds own =
             batch_norm_seconds(instance.profile, link, static_cast<int>(layer), mesh.replicas);
         sum.forward += own.forward;
-        sum.backward += own.backward + (mesh.recompute == Recompute::full ? own.forward : 0.0);
+        sum.backward += own.backward + (itself.sums_again(mesh.recompute) ? own.forward : 0.0);
       }
     }
     slowest = {std::max(slowest.forward, sum.forward), std::max(slowest.backward, sum.backward)};
@@ -155,18 +156,28 @@ double exchange_seconds_per_byte(const Cluster& cluster, const std::vector<Devic
   return longest;
 }
 
+/// What layers exchange with the members that have the experts.
+struct Exchanged {
+  double bytes = 0.0;  ///< of a sample's rows
+  double layers = 0.0;
+  void add(const ProfileLayer& layer) {
+    bytes += layer.exchange_bytes;
+    layers += 1.0;
+  }
+};
+
 }  // namespace
 
 TensorSeconds exchange_seconds(const Instance& instance, const StagePart& part) {
   TensorSeconds slowest;
   if (part.pattern != TensorPattern::all_to_all) return slowest;
   const Stage& mesh = *part.mesh;
-  double bytes = 0.0;
-  double layers = 0.0;
+  Exchanged once, again;  // `again`: in B, what F exchanges
   for (const Interval& interval : part.layers) {
     for (std::int64_t layer = interval.begin; layer < interval.end; ++layer) {
-      bytes += instance.profile.layers[static_cast<std::size_t>(layer)].exchange_bytes;
-      layers += 1.0;
+      const ProfileLayer& itself = instance.profile.layers[static_cast<std::size_t>(layer)];
+      once.add(itself);
+      if (itself.sums_again(mesh.recompute)) again.add(itself);
     }
   }
   const auto members = static_cast<std::size_t>(mesh.tensor_parallel);
@@ -177,13 +188,14 @@ TensorSeconds exchange_seconds(const Instance& instance, const StagePart& part) 
     }
     const double step =
         static_cast<double>(members - 1) * instance.cluster.slowest_link(mesh.devices[j]).latency;
-    const double moving = bytes * exchange_seconds_per_byte(instance.cluster, mesh.devices[j],
-                                                            samples, mesh.shards.at("experts"));
-    const double forward = moving + exchange_steps.forward * layers * step;
-    const double backward = moving + exchange_steps.backward * layers * step;
-    slowest.forward = std::max(slowest.forward, forward);
-    slowest.backward =
-        std::max(slowest.backward, backward + (mesh.recompute == Recompute::full ? forward : 0.0));
+    const double per_byte = exchange_seconds_per_byte(instance.cluster, mesh.devices[j], samples,
+                                                      mesh.shards.at("experts"));
+    const auto seconds = [&](const Exchanged& all, double steps) {
+      return all.bytes * per_byte + steps * all.layers * step;
+    };
+    slowest.forward = std::max(slowest.forward, seconds(once, exchange_steps.forward));
+    slowest.backward = std::max(slowest.backward, seconds(once, exchange_steps.backward) +
+                                                      seconds(again, exchange_steps.forward));
   }
   return slowest;
 }

@@ -55,6 +55,22 @@ TEST_CASE("replicas gather the statistics of batch norms in F and sum as many nu
   CHECK(batch_norm_seconds(with, {1000.0, 0.5}, 1, 2).backward == 0.0);
 }
 
+TEST_CASE("batch norms of layers that full recomputation does not make again are in F once",
+          "[cost]") {
+  const Cluster cluster = nodes_of(1, 2);
+  Profile profile = normalised_layers(true);
+  const auto seconds_and_messages = [&](Recompute recompute) {
+    const Plan plan = plan_of(recompute);
+    const Instance instance = {profile, cluster, 16};
+    const StageParts parts(plan.stages[0]);
+    return std::pair(batch_norm_seconds(instance, parts.all().front()).backward,
+                     device_messages(instance, plan)[0].bytes);
+  };
+  CHECK(seconds_and_messages(Recompute::full) > seconds_and_messages(Recompute::none));
+  profile.layers[0].repeated = false;
+  CHECK(seconds_and_messages(Recompute::full) == seconds_and_messages(Recompute::none));
+}
+
 TEST_CASE("each batch norm is a message to every other replica and a wait, in F and in B",
           "[cost]") {
   const Cluster cluster = nodes_of(1, 2);

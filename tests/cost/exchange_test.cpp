@@ -31,7 +31,7 @@ Plan plan_of(const std::vector<Interval>& experts, Recompute recompute = Recompu
 
 TEST_CASE("rows take as long as the busiest member's link sends or receives them", "[cost]") {
   const Cluster cluster = nodes_of(1, 2);  // 1000 bytes per second, half a second
-  const Profile profile = layers_with_experts();
+  Profile profile = layers_with_experts();
   const auto seconds = [&](const Plan& plan) {
     const StageParts parts(plan.stages[0]);
     REQUIRE(parts.all().size() == 2);
@@ -45,6 +45,8 @@ TEST_CASE("rows take as long as the busiest member's link sends or receives them
   // Three quarters of the second one's rows go to the first.
   CHECK(seconds(plan_of({{0, 6}, {6, 8}})).forward == Approx(0.06 + 4 * 0.5));
   CHECK(seconds(plan_of({{0, 4}, {4, 8}}, Recompute::full)).backward == Approx(0.08 + 7 * 0.5));
+  profile.layers[1].repeated = false;
+  CHECK(seconds(plan_of({{0, 4}, {4, 8}}, Recompute::full)).backward == Approx(0.04 + 3 * 0.5));
 }
 
 TEST_CASE(

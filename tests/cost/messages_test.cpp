@@ -27,7 +27,7 @@ Profile small_transformer() {
 }
 
 TEST_CASE("messages and waits of tensor-parallel stages", "[cost]") {
-  const Profile profile = small_transformer();
+  Profile profile = small_transformer();
   Cluster cluster = nodes_of(1, 8);
   Plan plan = uniform_plan({{0, 2}, {2, 4}}, 2, 2, 8, 2, "1f1b");
   const Instance instance = {profile, cluster, 8};
@@ -46,6 +46,8 @@ TEST_CASE("messages and waits of tensor-parallel stages", "[cost]") {
   SECTION("recomputation repeats half of a layer's all-reduces") {
     plan.stages[0].recompute = Recompute::full;
     CHECK(counts(0) == std::pair(4.0 * 15 + 4 + 2 + 14, 4.0 * 15 + 4 + 2 + 2));
+    profile.layers[0].repeated = false;
+    CHECK(counts(0) == std::pair(4.0 * 14 + 4 + 2 + 14, 4.0 * 14 + 4 + 2 + 2));
   }
   SECTION("ZeRO stage 3 gathers before every F and B") {
     plan.stages[0].zero_stage = 3;
