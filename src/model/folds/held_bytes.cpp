@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/one_of.hpp"
 #include "model/folds/kept_values.hpp"
 
 namespace pptrain {
@@ -64,17 +65,39 @@ class Gradients {
   std::vector<int> readers_;
 };
 
-/// Whether the module of an operator reads the gradient of its result in W.
-bool weight_reads_gradient(const Operator& op) {
-  return op.as<op::Linear>() != nullptr || op.as<op::ExpertLinear>() != nullptr ||
-         op.as<op::Convolution>() != nullptr || op.as<op::Embedding>() != nullptr ||
-         op.as<op::ClassToken>() != nullptr || op.as<op::Places>() != nullptr;
+/// What an operator that does not work in place does with memory.
+struct MemoryUse {
+  bool makes_value = true;       ///< F puts the result into new memory, not into that of an input
+  bool passes_gradient = false;  ///< B passes the gradient of the result on as that of the inputs,
+                                 ///< in the same memory
+  bool keeps_gradient = false;   ///< W reads the gradient of the result
+};
+
+MemoryUse memory_use(const Operator& op) {
+  return std::visit(
+      overloaded{
+          [](const one_of<op::Linear, op::ExpertLinear, op::Convolution, op::Embedding,
+                          op::ClassToken, op::Places> auto&) {
+            return MemoryUse{.keeps_gradient = true};
+          },
+          // What enters keeps its memory; a sum takes the place of the product that it adds.
+          [](const one_of<op::Enter, op::Addition> auto&) {
+            return MemoryUse{.makes_value = false, .passes_gradient = true};
+          },
+          [](const op::Take&) { return MemoryUse{.makes_value = false}; },
+          [](const one_of<op::Scaling, op::Norm, op::Rotary, op::SelfAttention, op::Activate,
+                          op::Gate, op::Sum, op::Features, op::Conversion, op::Gather, op::Split,
+                          op::Join, op::Loss, op::Router, op::Dispatch, op::WeightedGate,
+                          op::Combine, op::ExpertBalance, op::Dropout, op::BatchNorm, op::Pool,
+                          op::Flatten, op::Reshape, op::Enlarge, op::Tiles, op::SquareLoss,
+                          op::SendChoices, op::SendRows, op::ReturnRows> auto&) {
+            return MemoryUse{};
+          }},
+      op.kind);
 }
 
 /// Whether B passes the gradient of the result on as that of the inputs, in the same memory.
-bool passes_gradient(const Operator& op) {
-  return op.in_place() || op.as<op::Addition>() != nullptr || op.as<op::Enter>() != nullptr;
-}
+bool passes_gradient(const Operator& op) { return op.in_place() || memory_use(op).passes_gradient; }
 
 /// One layer on a member.
 class MemberLayer {
@@ -125,8 +148,8 @@ class MemberLayer {
       }
       if (op.as<op::SelfAttention>() != nullptr) buffers.drop(statistics(op));
       for (const ValueIndex read : needs.backward_input) drop_read(of(read), i, there, buffers);
-      const bool is_done =
-          op.output && !op.in_place() && !weight_reads_gradient(op) && list_.input != *op.output;
+      const bool is_done = op.output && !op.in_place() && !memory_use(op).keeps_gradient &&
+                           list_.input != *op.output;
       if (is_done) gradients.drop(*op.output);
     }
     const double result =
@@ -173,10 +196,8 @@ class MemberLayer {
     if (!is_read || activate->activation != Activation::gelu_tanh) return std::nullopt;
     return before.inputs.front();
   }
-  /// Sums take the place of the product that they add; what enters or is taken keeps its memory.
   static bool makes_value(const Operator& op) {
-    const bool renames = op.as<op::Enter>() != nullptr || op.as<op::Take>() != nullptr;
-    return !op.in_place() && !renames && op.as<op::Addition>() == nullptr;
+    return !op.in_place() && memory_use(op).makes_value;
   }
   /// The last operator that reads or writes a value or what lies in its memory; nothing where none
   /// does.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/one_of.hpp"
+
 namespace pptrain {
 namespace {
 
@@ -48,7 +50,6 @@ bool is_made_again(const OperatorList& list, ValueIndex v) {
 
 Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute) {
   const auto input = [&]() -> const Value& { return list.values[op.inputs.front()]; };
-  const auto nothing = [](const auto&) { return Needs{}; };
   return std::visit(
       overloaded{
           [&](const op::Norm& norm) {
@@ -123,7 +124,10 @@ Needs needs_of(const Operator& op, const OperatorList& list, Recompute recompute
             return Needs{
                 {}, {}, false, pool.kind == PoolKind::max ? result.rows * result.columns : 0};
           },
-          nothing},
+          [](const one_of<op::Embedding, op::Scaling, op::Rotary, op::Addition, op::Enter, op::Sum,
+                          op::Features, op::Conversion, op::Gather, op::Take, op::Split, op::Join,
+                          op::ClassToken, op::Dropout, op::Flatten, op::Reshape, op::Places,
+                          op::Enlarge, op::Tiles> auto&) { return Needs{}; }},
       op.kind);
 }
 

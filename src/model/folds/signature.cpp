@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/one_of.hpp"
 #include "model/folds/layer_folds.hpp"
 
 namespace pptrain {
@@ -117,7 +118,9 @@ std::string dimensions(const Operator& op) {
           [](const op::Pool& p) {
             return fmt::format("{}:{}", static_cast<int>(p.kind), text(p.window));
           },
-          [](const auto&) { return std::string(); }},
+          [](const one_of<op::Enter, op::Sum, op::Features, op::Conversion, op::Gather, op::Take,
+                          op::Join, op::ClassToken, op::Flatten, op::Reshape, op::Places,
+                          op::SquareLoss> auto&) { return std::string(); }},
       op.kind);
 }
 
