@@ -5,7 +5,8 @@
 
 /// Writes `one(IDENTIFIER, "name")` for each planner that searches a space of its own, in the order
 /// of messages. A new one is a line here, and a file below src/planners/published that defines
-/// `make_IDENTIFIER_planner` (planners/published/published.hpp).
+/// `make_IDENTIFIER_planner` (planners/published/published.hpp). Planner `auto` asks it too, unless
+/// its `is_asked_by_auto` says no.
 #define PPTRAIN_FOR_EACH_PLANNER(one)                                                       \
   one(amp, "amp") one(annealing, "amp-sa") one(megatron, "megatron")                        \
       one(data_parallel, "data-parallel") one(dapple, "dapple") one(pipedream, "pipedream") \

@@ -112,6 +112,9 @@ class Planner {
   /// Whether it keeps the cost of every run of layers: it plans no more than
   /// `most_tabulated_layers`.
   virtual bool tabulates_layers() const { return false; }
+  /// Whether planner `auto` asks it too, for some seconds, along with all others that say so. One
+  /// that plans only few instances, or takes long for what others find, says no.
+  virtual bool is_asked_by_auto() const { return true; }
   /// What its plans are; restrictions that leave none of them are refused before it searches.
   virtual PlanScope scope() const { return PlanScope::any; }
   /// The instance can be costed and the restrictions are checked. The plan, when there is one, is

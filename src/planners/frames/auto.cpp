@@ -145,17 +145,6 @@ Outcome search_order(const SearchSpace& space, const DeviceOrder& order,
   return std::move(best.result);
 }
 
-/// Every planner but this one and `exhaustive`, which is asked last, where the instance is small
-/// enough. AMP's comes first: its grids are shown.
-std::vector<std::string> asked_planners() {
-  std::vector<std::string> names = {"amp"};
-  for (const auto& planner : published_planners()) {
-    const std::string name = planner->name();
-    if (name != "amp" && name != "exhaustive") names.push_back(name);
-  }
-  return names;
-}
-
 /// In which order the planners but the first, by their place in `names`, and the searches along
 /// orders behind them get a core. Alpa's planner takes longest, so it is the first: the others fill
 /// the time of the other cores beside it.
@@ -181,7 +170,7 @@ void ask_planners(const SearchSpace& space, const SearchSpace& papers, Best& bes
     papers.tell_examined(outcome.num_examined);
     return outcome;
   };
-  const std::vector<std::string> names = asked_planners();
+  const std::vector<std::string> names = asked_by_auto(published_planners());
   const std::vector<DeviceOrder> orders = device_orders(space.instance);
   std::vector<Outcome> asked(names.size());
   asked.front() = ask(names.front());

@@ -1,5 +1,7 @@
 #include "planners/published/published.hpp"
 
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace pptrain {
@@ -25,6 +27,16 @@ const Planner& published_planner(const std::string& name) {
     if (planner->name() == name) return *planner;
   }
   PPTRAIN_ASSERT(false, "no planner {} of a paper", name);
+}
+
+std::vector<std::string> asked_by_auto(const std::vector<std::unique_ptr<Planner>>& planners) {
+  std::vector<std::string> names;
+  for (const auto& planner : planners) {
+    if (planner->is_asked_by_auto()) names.push_back(planner->name());
+  }
+  std::stable_partition(names.begin(), names.end(),
+                        [](const std::string& name) { return name == "amp"; });
+  return names;
 }
 
 }  // namespace pptrain

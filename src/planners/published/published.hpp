@@ -20,5 +20,8 @@ PPTRAIN_FOR_EACH_PLANNER(PPTRAIN_PLANNER_FACTORY)
 const std::vector<std::unique_ptr<Planner>>& published_planners();
 /// The planner of that name, which there must be one of these.
 const Planner& published_planner(const std::string& name);
+/// Names of the planners that `auto` asks along with its own search, AMP's first, whose grids are
+/// shown.
+std::vector<std::string> asked_by_auto(const std::vector<std::unique_ptr<Planner>>& planners);
 
 }  // namespace pptrain

@@ -14,6 +14,7 @@ class ExhaustivePlanner : public Planner {
  public:
   std::string name() const override { return "exhaustive"; }
   std::string description() const override { return "every plan of a small instance"; }
+  bool is_asked_by_auto() const override { return false; }  // `auto` asks it last, if at all
   Outcome search(const SearchSpace& space) const override;
 };
 
