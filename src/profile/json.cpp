@@ -180,10 +180,11 @@ double JsonNode::number_at_least(double minimum) const {
 }
 
 std::int64_t JsonNode::integer() const {
-  constexpr double limit = 9007199254740992.0;  // 2^53
+  // 2^53, which 2^53 + 1 is as a double too: what is smaller is in the file as it is here.
+  constexpr double limit = 9007199254740992.0;
   const double value = number();
-  if (std::trunc(value) != value || std::abs(value) > limit)
-    refuse("must be a whole number", "it is " + text(), "round it");
+  if (std::trunc(value) != value) refuse("must be a whole number", "it is " + text(), "round it");
+  if (std::abs(value) >= limit) refuse("is too large", "it is " + text(), "correct the value");
   return static_cast<std::int64_t>(value);
 }
 

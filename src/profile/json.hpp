@@ -55,9 +55,9 @@ class JsonNode {
   double number() const;
   /// A number from `minimum` to 10^18.
   double number_at_least(double minimum) const;
-  /// A whole number, which may be written as 3.0, of a size up to 2^53.
+  /// A whole number, which may be written as 3.0, of a size below 2^53.
   std::int64_t integer() const;
-  /// A whole number from `minimum` to 2^53.
+  /// A whole number from `minimum` to below 2^53.
   std::int64_t integer_at_least(std::int64_t minimum) const;
   /// A whole number from `minimum` to the largest `int`.
   int small_integer_at_least(int minimum) const;

@@ -75,8 +75,13 @@ TEST_CASE("values are taken by their type and limits, else refused with their pa
         std::string::npos);
   CHECK(refused([&] { layer.at("huge").number_at_least(0); }).find("must be at most 1e+18") !=
         std::string::npos);
-  CHECK(refused([&] { layer.at("huge").integer(); }).find("must be a whole number") !=
-        std::string::npos);
+  CHECK(refused([&] { layer.at("huge").integer(); }).find("is too large") != std::string::npos);
+  const auto whole = [](const char* number) {
+    return JsonNode(parse_json(number, "f.json"), "f.json").integer();
+  };
+  CHECK(whole("9007199254740991") == 9007199254740991);
+  for (const char* beyond : {"9007199254740993", "-9007199254740993", "18446744073709551615"})
+    CHECK(refused([&] { whole(beyond); }).find("is too large") != std::string::npos);
   CHECK(refused([&] { layer.at("part").string(); }) ==
         "f.json: layers[0].part: must be a string (it is 2.5); put it in quotes");
   CHECK(refused([&] {
