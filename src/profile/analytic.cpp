@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "config/published_models.hpp"
 #include "config/trainer_kinds.hpp"
 #include "model/build/check.hpp"
+#include "model/folds/axis_length.hpp"
 #include "model/optimizers/update_rule.hpp"
 #include "profile/graded.hpp"
 #include "profile/layer_rows.hpp"
@@ -135,6 +137,7 @@ class LayerProfiles {
         communication_(communication_of(runtime_, used_kinds(cluster), constants)) {
     const auto largest = static_cast<double>(config.planned_batch_size());
     const std::vector<int> degrees = computed_degrees(config, cluster, model);
+    for (const int degree : degrees) pad(degree);
     for (const DeviceKind* kind : used_kinds(cluster)) {
       const Roofline roofline =
           roofline_of(*kind, config.training.precision, config.cluster.file, runtime_, constants);
@@ -149,26 +152,46 @@ class LayerProfiles {
   const Communication& communication() const { return communication_; }
 
   ProfileLayer of(std::size_t number) {
-    const Layer& layer = model_.layers[number];
-    LayerSizes sizes(config_, runtime_, model_, number);
-    ProfileLayer made = sizes.layer();
+    ProfileLayer made = LayerSizes(config_, runtime_, model_, number).layer();
+    std::map<int, LayerSizes> sizes;
     for (LayerRows& computed : rows_) {
+      const Model& model = model_at(computed.degree());
+      const Layer& layer = model.layers[number];
+      sizes.try_emplace(computed.degree(), config_, runtime_, model, number);
       const std::vector<ProfileRow>& rows = computed.of(layer.work);
       made.rows.insert(made.rows.end(), rows.begin(), rows.end());
       made.update_seconds[{computed.kind(), computed.degree()}] =
           rounded(update_seconds(config_.optimizer, layer, computed.roofline(), computed.degree()));
     }
     if (made.repeated && !rows_.empty()) {
-      made.selective_part =
-          selective_part(layer.work, rows_.front().roofline(), runtime_.keeps_products);
+      made.selective_part = selective_part(model_.layers[number].work, rows_.front().roofline(),
+                                           runtime_.keeps_products);
     }
-    for (ProfileRow& row : made.rows) row.bytes = sizes.bytes(row.tensor_parallel, row.samples);
+    for (ProfileRow& row : made.rows)
+      row.bytes = sizes.at(row.tensor_parallel).bytes(row.tensor_parallel, row.samples);
     return made;
   }
 
  private:
+  /// Notes the model with the vocabulary that members of such groups compute with, where it is
+  /// another one.
+  void pad(int degree) {
+    const std::int64_t size = model_.axis_size(ShardAxis::vocabulary);
+    const std::int64_t multiple = runtime_.vocabulary_multiple * degree;
+    if (multiple == 0 || size % multiple == 0) return;
+    padded_.emplace(
+        degree, with_axis_length(model_, ShardAxis::vocabulary, size + multiple - size % multiple,
+                                 element_bytes(config_.training.precision)));
+  }
+
+  const Model& model_at(int degree) const {
+    const auto padded = padded_.find(degree);
+    return padded == padded_.end() ? model_ : padded->second;
+  }
+
   const Config& config_;
   const Model& model_;
+  std::map<int, Model> padded_;  ///< by tensor-parallel degree
   RuntimeTraits runtime_;
   Communication communication_;
   std::vector<LayerRows> rows_;

@@ -10,18 +10,24 @@ namespace pptrain {
 /// entropy has the logarithm of the probability too, and so torchtitan, whose loss is that
 /// (torchtitan/components/loss.py). Where members divide the vocabulary it has, backward, the
 /// logarithm of the probability, the labels' part of the gradient, their sum and the gradient
-/// (torch/distributed/tensor/parallel/loss.py). What selective checkpointing keeps there
-/// is in torchtitan/distributed/activation_checkpoint.py.
+/// (torch/distributed/tensor/parallel/loss.py). Megatron-LM pads the vocabulary by the default of
+/// its --make-vocab-size-divisible-by (megatron/training/arguments.py). What selective
+/// checkpointing keeps there is in torchtitan/distributed/activation_checkpoint.py.
 const std::vector<RuntimeTraits>& runtimes() {
   static const std::vector<RuntimeTraits> all = {
       {.name = "pptrain", .own = true, .hides_sums = true},
-      {.name = "megatron", .fused_loss = false, .logit_bytes = 10.0, .hides_ring = true},
+      {.name = "megatron",
+       .fused_loss = false,
+       .logit_bytes = 10.0,
+       .hides_ring = true,
+       .vocabulary_multiple = 128},
       {.name = "megatron-deepspeed",
        .kernels = "megatron",
        .fused_loss = false,
        .logit_bytes = 10.0,
        .adds_gradients = true,
-       .wide_gradients = 6.0},
+       .wide_gradients = 6.0,
+       .vocabulary_multiple = 128},
       {.name = "deepspeed",
        .fused_loss = false,
        .logit_bytes = 14.0,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,9 @@ struct RuntimeTraits {
   /// Bytes of a weight beside the one of products: FSDP divides fp32 weights alone and makes the
   /// others for a pass.
   double wide_weight = 4.0;
+  /// The vocabulary is padded to a multiple of this number times the tensor-parallel degree; 0: it
+  /// is not.
+  std::int64_t vocabulary_multiple = 0;
 };
 
 /// The runtimes that `[profile] like` may name, pptrain first.

@@ -356,5 +356,51 @@ TEST_CASE("a profile of unknown kinds cannot be filled", "[analytic]") {
         }).starts_with("c.toml: no device kind of the cluster is in the profile"));
 }
 
+/// A computed profile of a small model with so many tokens on four V100, as the runtime executes
+/// it.
+Profile profile_with(int vocabulary, const std::string& runtime) {
+  const Config config = parse_config(
+      fmt::format("[model]\nvocabulary_size = {}\n[[model.layer]]\nkind = \"embedding\"\n"
+                  "columns = 64\n[[model.layer]]\nheads = 4\n[[model.layer]]\nkind = \"output\"\n"
+                  "[training]\nsequence_length = 64\nglobal_batch_size = 8\n"
+                  "precision = \"fp16\"\n[cluster]\nfile = \"c.toml\"\n"
+                  "[profile]\nanalytic = true\nlike = \"{}\"\n",
+                  vocabulary, runtime),
+      "job.toml", "");
+  return analytic_profile(config, cluster_of({v100}, {"v100"}));
+}
+
+TEST_CASE("Megatron-LM computes with a vocabulary that is a multiple of 128 times the degree",
+          "[analytic]") {
+  const auto rows_of = [](const Profile& profile, std::size_t layer, int degree) {
+    std::vector<std::pair<double, double>> rows;  // seconds and bytes
+    for (const ProfileRow& row : profile.layers[layer].rows) {
+      if (row.tensor_parallel == degree)
+        rows.emplace_back(row.seconds.total(), row.bytes->workspace);
+    }
+    return rows;
+  };
+  const auto check = [&](const std::string& runtime, int vocabulary, int degree, int padded) {
+    CAPTURE(runtime, vocabulary, degree);
+    const Profile made = profile_with(vocabulary, runtime), as = profile_with(padded, runtime);
+    CHECK_FALSE(rows_of(made, 2, degree).empty());
+    for (const std::size_t layer : {0, 1, 2})
+      CHECK(rows_of(made, layer, degree) == rows_of(as, layer, degree));
+    // The parameters are those of the model.
+    CHECK(as.layers.back().parameters - made.layers.back().parameters ==
+          64.0 * (padded - vocabulary));
+  };
+  for (const char* runtime : {"megatron", "megatron-deepspeed"}) {
+    check(runtime, 1000, 1, 1024);
+    check(runtime, 1000, 4, 1024);
+    check(runtime, 1025, 1, 1152);
+    check(runtime, 1025, 2, 1280);
+    check(runtime, 1025, 4, 1536);
+  }
+  const Profile own = profile_with(1000, "pptrain"), wide = profile_with(1024, "pptrain");
+  CHECK(own.layers.back().rows.front().bytes->workspace <
+        wide.layers.back().rows.front().bytes->workspace);
+}
+
 }  // namespace
 }  // namespace pptrain
