@@ -64,12 +64,11 @@ double finite_median(std::vector<double> values) {
   return values.empty() ? std::nan("") : median(std::move(values));
 }
 
-/// Utilisation of every row by the peak of the devices that the last job has, so that the steps of
-/// all jobs can be compared: FLOP go with the tokens or samples of a second.
+/// Utilisation of every row by the peak of the devices that the last plan uses, so that all steps
+/// can be compared: FLOP go with the tokens or samples of a second.
 std::vector<double> utilization(const RunFolder& run) {
   const MetricsHistory& history = run.metrics.history;
   std::vector<double> rows = history.reals.at("steps/model_flops_utilization");
-  if (run.resumed_step == 0) return rows;
   const std::vector<double>& speed = history.reals.at("steps/tokens_per_second");
   const std::size_t first = first_of_last(run);
   std::vector<double> ratios;

@@ -120,6 +120,10 @@ check "verbose: times of layers" printed '^  block.0 and 1 like it: .*, TP 1, [0
 check "verbose: time and memory of every rank" printed '^  1 +[0-9.]+ % +[0-9.]+ % +[0-9.]+ %  [0-9.]+ '
 check "quiet or not, log.txt has the last step" bash -c "! grep -L '^step 3/3 ' runs/*/*/log.txt | grep ."
 
+sed 's/count = 2 }/count = 3 }/' cluster.toml >three.toml
+expect "the peak of a run is that of the devices that its plan uses" 0 'of the peak of 2 PFLOP/s' "$mpiexec" -np 3 "$pptrain" \
+  job.toml --steps 3 --set job.output=runs --set cluster.file=three.toml --set parallelism.pipeline=1 --set parallelism.tensor=2
+
 # What mpirun writes to a terminal of its own: NAME ENVIRONMENT...
 in_terminal() {
   script -qec "stty cols 90; env $2 $mpiexec -np 2 $pptrain job.toml --steps 30 --set job.output=runs \

@@ -180,6 +180,20 @@ TEST_CASE("utilisation of a run that was resumed goes by the peak of its last jo
         nlohmann::json({0.05, 0.1, 0.15, 0.2, 0.2, 0.2}));
 }
 
+TEST_CASE("utilisation of a run that was planned again goes by the peak of its last plan's devices",
+          "[report]") {
+  const TestFolder folder("report_utilization_plans");
+  make_run(folder.path("run"), 6);
+  RunFolder run = read_run_folder(folder.path("run"));
+  run.plans.push_back({2, run.plans.back().plan});
+  std::map<std::string, std::vector<double>>& reals = run.metrics.history.reals;
+  reals["steps/tokens_per_second"] = {100, 200, 400, 400, 400, 400};
+  reals["steps/model_flops_utilization"] = {0.9, 0.9, 0.2, 0.2, 0.2, 0.2};
+  const nlohmann::json document = report_document(run);
+  CHECK(document["series"]["model_flops_utilization"]["mean"] ==
+        nlohmann::json({0.05, 0.1, 0.2, 0.2, 0.2, 0.2}));
+}
+
 TEST_CASE("steps have the seconds of training and the tokens until then", "[report]") {
   const TestFolder folder("report_axes");
   make_run(folder.path("run"), 3);

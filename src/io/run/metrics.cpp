@@ -28,7 +28,8 @@ const std::vector<SeriesInfo> step_reals = {
      "wall time since the iteration before, without evaluations, checkpoints and changes of plan"},
     {"tokens_per_second", "1/s", "tokens of the global batch over the wall time"},
     {"model_flops_utilization", "1",
-     "model FLOP per second over the peak of all devices; nan where none is known"},
+     "model FLOP per second over the peak of the devices that the plan uses; nan where none is "
+     "known"},
     {"experts_balance", "1",
      "what `[training] router_aux_loss` weighs in the loss; nan without it"},
 };

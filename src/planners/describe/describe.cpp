@@ -10,6 +10,8 @@
 #include "base/screen.hpp"
 #include "base/text_table.hpp"
 #include "base/units.hpp"
+#include "cluster/peak_rate.hpp"
+#include "plan/used_devices.hpp"
 #include "planners/describe/describe_alternatives.hpp"
 #include "planners/describe/describe_stages.hpp"
 #include "planners/describe/describe_summary.hpp"
@@ -131,22 +133,29 @@ std::string correlations_text(const RankCorrelations& correlations) {
   return text + align(rows);
 }
 
-/// One sentence for each kind of node, or pool of nodes, whose devices share cores.
-std::string shared_cores_text(const Cluster& cluster) {
+/// One sentence for each kind of node, or pool of nodes, on which devices of the plan share cores.
+std::string shared_cores_text(const Plan& plan, const Cluster& cluster) {
+  const std::vector<int> sharers =
+      used_core_sharers(cluster, used_devices(plan, cluster.num_devices()));
   std::string text;
   std::set<std::string> pools;
+  auto first = sharers.begin();
   for (const NodeGroup& group : cluster.groups) {
+    const auto [fewest, most] = std::minmax_element(first, first + group.count);
+    first += group.count;
     const bool pooled = !group.core_pool.empty();
-    if (!group.shares_cores() || (pooled && !pools.insert(group.core_pool).second)) continue;
+    if (group.cores == 0 || *most <= group.cores) continue;
+    if (pooled && !pools.insert(group.core_pool).second) continue;
     const bool named = group.count == 1 && group.hosts.size() == 1;
     const std::string node =
         (group.count > 1 ? "each node " : "node ") + (named ? group.hosts.front() : group.kind);
     const std::string cores =
         fmt::format("{} {}", group.cores, group.cores == 1 ? "core" : "cores");
-    text +=
-        fmt::format("  {} devices share {} of {}: each computes {} of the time at most\n",
-                    group.core_sharers(), cores, pooled ? "the nodes of " + group.core_pool : node,
-                    format_percent(static_cast<double>(group.cores) / group.core_sharers()));
+    text += fmt::format("  {}{} devices share {} of {}: each computes {} of the time at most{}\n",
+                        *fewest < *most ? "up to " : "", *most, cores,
+                        pooled ? "the nodes of " + group.core_pool : node,
+                        format_percent(static_cast<double>(group.cores) / *most),
+                        *fewest < *most ? " there" : "");
   }
   return text;
 }
@@ -174,7 +183,7 @@ std::string search_text(const Plan& plan) {
 std::string rest_text(const Plan& plan, const Cluster& cluster) {
   std::string text = unused_text(plan, cluster);
   if (plan.predicted) text += prediction_text(*plan.predicted, cluster);
-  text += shared_cores_text(cluster) + summary_text(plan, cluster);
+  text += shared_cores_text(plan, cluster) + summary_text(plan, cluster);
   if (!plan.alternatives.empty()) text += align({{"other planners", alternatives_in_short(plan)}});
   text += search_text(plan);
   if (plan.rank_correlations) text += correlations_text(*plan.rank_correlations);

@@ -8,6 +8,7 @@
 #include "base/screen.hpp"
 #include "base/text_table.hpp"
 #include "base/units.hpp"
+#include "plan/used_devices.hpp"
 #include "planners/describe/describe_summary.hpp"
 
 namespace pptrain {
@@ -342,12 +343,7 @@ std::string stages_text(const Plan& plan, const Cluster& cluster, StageDetail de
 }
 
 std::string unused_text(const Plan& plan, const Cluster& cluster) {
-  std::vector<bool> used(cluster.num_devices(), false);
-  for (const Stage& stage : plan.stages) {
-    for (const auto& row : stage.devices) {
-      for (const DeviceId device : row) used[device.index()] = true;
-    }
-  }
+  const std::vector<bool> used = used_devices(plan, cluster.num_devices());
   std::vector<int> unused;
   for (int d = 0; d < cluster.num_devices(); ++d) {
     if (!used[d]) unused.push_back(d);

@@ -8,6 +8,7 @@
 #include "cost/stage_time.hpp"
 #include "cost/transfer_forms.hpp"
 #include "model/model.hpp"
+#include "plan/used_devices.hpp"
 #include "planners/judge/planned_orders.hpp"
 #include "simulate/training_simulation.hpp"
 
@@ -46,14 +47,6 @@ std::optional<double> said_tokens(const Config& config, const Profile& profile) 
   const PublishedModel* published = published_model(profile.model);
   if (published == nullptr || published->tokens == 0) return {};
   return static_cast<double>(published->tokens + published->source_tokens);
-}
-
-void use_devices(const Plan& plan, std::vector<UseOfDevice>& uses) {
-  for (const Stage& stage : plan.stages) {
-    for (const auto& replica : stage.devices) {
-      for (const DeviceId device : replica) uses[device.index()].used = true;
-    }
-  }
 }
 
 /// Adds what the simulator says, or for a plan that is too large for it what the layers' times say.
@@ -193,18 +186,17 @@ void predict_throughput(const Instance& instance, const ModelWork& work, Plan& p
   Prediction& predicted = *plan.predicted;
   if (predicted.iteration_seconds <= 0.0) return;
   std::vector<UseOfDevice> uses(static_cast<std::size_t>(cluster.num_devices()));
-  use_devices(plan, uses);
+  const std::vector<bool> used = used_devices(plan, cluster.num_devices());
+  for (std::size_t d = 0; d < uses.size(); ++d) uses[d].used = used[d];
   add_seconds(instance, plan, uses);
   add_flop(work, plan, uses);
+  const std::vector<double> peaks = peak_flop_rates(cluster, used, work.precision);
   UseSums all;
   std::vector<UseSums> by_kind(cluster.device_kinds.size());
-  for (int d = 0; d < cluster.num_devices(); ++d) {
-    const NodeGroup& group =
-        cluster.groups[static_cast<std::size_t>(cluster.group_of(DeviceId(d)))];
-    const double peak = peak_flop_rate(cluster, group, work.precision);
-    all.add(uses[static_cast<std::size_t>(d)], peak);
-    by_kind[static_cast<std::size_t>(cluster.kind_index_of(DeviceId(d)))].add(
-        uses[static_cast<std::size_t>(d)], peak);
+  for (std::size_t d = 0; d < uses.size(); ++d) {
+    const int kind = cluster.kind_index_of(DeviceId(static_cast<int>(d)));
+    all.add(uses[d], peaks[d]);
+    by_kind[static_cast<std::size_t>(kind)].add(uses[d], peaks[d]);
   }
   predicted.speed = speed_of(work, all, plan);
   if (training_tokens && predicted.speed->tokens_per_second) {

@@ -99,7 +99,7 @@ function runTiles(tile) {
     predicted && iteration ? `${seconds(predicted.iteration_seconds)}${band} predicted: ${beside(iteration, predicted.iteration_seconds)}` : "");
   const { amount_per_second: speed, utilization } = data.job;
   if (speed) tile("Speed", `${count(speed)} ${data.job.unit}/s`, "median");
-  if (utilization) tile("Model FLOP utilisation", percent(utilization), "of the peak of all devices");
+  if (utilization) tile("Model FLOP utilisation", percent(utilization), "of the peak of the devices used");
   const peak = Math.max(0, ...data.ranks.map(rank => rank.peak_bytes));
   const expected = fullestExpected();
   if (peak > 0) tile("Memory of the fullest device", bytes(peak), expected ? `${bytes(expected)} predicted` : "");
@@ -185,5 +185,5 @@ function training() {
   chart("iteration_seconds", "Iteration time", { format: seconds, zero: true, coldStart: true,
     references: predictions(), referenceName: predicted ? `predicted, ${seconds(predicted.iteration_seconds)}` : null });
   chart("grad_norm", "Norm of the gradient before clipping", { canLog: true });
-  chart("model_flops_utilization", "Model FLOP utilisation" + (resumed > 0 ? ", of the last job's peak" : ""), { format: percent, zero: true });
+  chart("model_flops_utilization", "Model FLOP utilisation" + (resumed > 0 || data.plans.length > 1 ? ", of the last plan's peak" : ""), { format: percent, zero: true });
 }

@@ -26,6 +26,7 @@
 #include "io/export/export_model.hpp"
 #include "io/keys.hpp"
 #include "kernels/gemm.hpp"
+#include "plan/used_devices.hpp"
 #include "pptrain_version.hpp"
 #include "runtime/places/rank_places.hpp"
 #include "runtime/places/role.hpp"
@@ -125,7 +126,8 @@ Recorder::Recorder(MPI_Comm world, Waiter& waiter, const RecordedRun& run)
       flop_per_step_(run.model.flop_per_sample *
                      static_cast<double>(config_.training.global_batch_size)),
       experts_(run.model.experts),
-      peak_flop_rate_(peak_flop_rate(run.machine.cluster, to_string(config_.training.precision))) {
+      cluster_(run.machine.cluster),
+      peak_flop_rate_(peak_of_used_devices()) {
   MPI_Comm_rank(world, &rank_);
   MPI_Comm_size(world, &num_ranks_);
   if (rank_ != 0) return;
@@ -227,6 +229,11 @@ void Recorder::add_times(std::int64_t step, const std::vector<double>& of_ranks)
   }
 }
 
+double Recorder::peak_of_used_devices() const {
+  return peak_flop_rate(cluster_, used_devices(plan_, cluster_.num_devices()),
+                        to_string(config_.training.precision));
+}
+
 bool Recorder::has_place(int rank) const {
   return role_of(plan_, map_.device_of(RankId(rank))).has_value();
 }
@@ -294,6 +301,7 @@ void Recorder::write_late(const std::string& name, const std::string& content) c
 
 void Recorder::record_plan(std::int64_t step, const Plan& plan) {
   plan_ = plan;
+  peak_flop_rate_ = peak_of_used_devices();
   first_of_plan_ = iteration_seconds_.size();
   if (rank_ == 0) write_late(fmt::format("plan-after-{}.json", step + 1), write_plan(plan));
 }

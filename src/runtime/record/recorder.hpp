@@ -96,6 +96,7 @@ class Recorder {
   /// A file of a run that goes on: where it cannot be written, that is a warning.
   void write_late(const std::string& name, const std::string& content) const;
   void add_times(std::int64_t step, const std::vector<double>& of_ranks);
+  double peak_of_used_devices() const;
   /// Whether the plan has a place for the device of this rank.
   bool has_place(int rank) const;
   void add_iterations(RunSummary& summary) const;
@@ -116,7 +117,8 @@ class Recorder {
                             ///< length where only times are known
   double flop_per_step_;
   ExpertColumns experts_;
-  double peak_flop_rate_;
+  Cluster cluster_;
+  double peak_flop_rate_;                    ///< of the devices that the plan uses
   std::shared_ptr<RunDirectory> directory_;  ///< rank 0 only, like the two below
   std::unique_ptr<MetricsFile> metrics_;
   std::unique_ptr<Progress> progress_;

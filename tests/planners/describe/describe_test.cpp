@@ -374,6 +374,25 @@ TEST_CASE("one sentence says that devices share cores", "[planners]") {
   CHECK(has(describe_plan(plan, cluster), "(ideal: one core per device)"));
 }
 
+TEST_CASE("devices that the plan leaves out share no cores", "[planners]") {
+  Cluster cluster = nodes_of(2, 4);
+  for (NodeGroup& group : cluster.groups) group.cores = 2;
+  cluster.finish("made");
+  const auto with_devices = [](const std::vector<int>& devices) {
+    Plan plan = uniform_plan({{0, 4}}, static_cast<int>(devices.size()), 1, 60, 60, "1f1b");
+    for (std::size_t j = 0; j < devices.size(); ++j)
+      plan.stages[0].devices[j] = {DeviceId(devices[j])};
+    return plan;
+  };
+  CHECK_FALSE(has(describe_plan(with_devices({0, 1, 4, 6}), cluster), "share"));
+  CHECK(has(describe_plan(with_devices({0, 1, 2, 4, 5, 6}), cluster),
+            "3 devices share 2 cores of each node node: each computes 67 % of the time at most\n"));
+  CHECK(
+      has(describe_plan(with_devices({0, 1, 2, 4}), cluster),
+          "up to 3 devices share 2 cores of each node node: each computes 67 % of the time at most "
+          "there\n"));
+}
+
 TEST_CASE("one sentence says that nodes share cores", "[planners]") {
   const Profile profile = layers(4);
   Cluster cluster = nodes_of(1, 1);
