@@ -20,8 +20,8 @@ void CommandLine::train() {
       ->check(positive_count())
       ->type_name("N");
   sub->add_option("--resume", options_.resume,
-                  "go on from this checkpoint; latest: from the newest undamaged one of the job, "
-                  "or from the start")
+                  "go on from this checkpoint, or from the newest undamaged one of this run "
+                  "directory; latest: of the job, or from the start")
       ->check([](const std::string& path) {
         return path.empty() ? "names no checkpoint; leave it out to train from the start" : "";
       })

@@ -183,6 +183,17 @@ wait "$job" || code=$?
 stopped "$code" "a signal asked for it"
 this_machine 2 >cluster.toml
 
+# A run directory in place of a checkpoint: the newest sound one of it, also through the link to it.
+train --resume chosen/stopped/latest/ --set job.output=chosen --steps 21 || fail "the job did not go on in a run directory"
+grep -Eq 'Resuming from chosen/stopped/[0-9].*/step-20.h5' errors.txt || fail "not the newest checkpoint of the run directory"
+printf 'x' | dd of="$(checkpoint_of chosen 21)" bs=1 seek=9000 conv=notrunc status=none
+train --resume chosen/stopped/latest --set job.output=moved --steps 22 || fail "another job did not go on from a run directory"
+grep -q 'going back to the checkpoint before it' errors.txt || fail "a damaged checkpoint was taken"
+[[ -e $(checkpoint_of chosen 21) ]] || fail "a checkpoint of another job's run was set aside"
+code=0
+train --resume chosen/stopped || code=$?
+[[ $code -eq 2 ]] && grep -q 'write chosen/stopped/latest' errors.txt || fail "the folder of a job is no run directory"
+
 # --- bad checkpoints ---------------------------------------------------------------------------------------------
 
 code=0

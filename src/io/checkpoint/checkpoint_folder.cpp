@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "io/checkpoint/data_file.hpp"
+#include "io/run/run_directory.hpp"
 
 namespace pptrain {
 namespace {
@@ -128,6 +129,18 @@ std::vector<std::string> CheckpointFolder::files() const {
   std::vector<std::string> paths;
   for (const auto& [step, path] : checkpoints_in(run_).files) paths.push_back(path);
   return paths;
+}
+
+std::vector<std::string> checkpoints_of_run(const std::string& run) {
+  std::vector<std::string> files = CheckpointFolder(run).files();
+  if (!files.empty()) return files;
+  const std::string latest = (fs::path(run) / latest_run).string();
+  const bool is_job = fs::is_directory(latest);
+  throw_bad_input(
+      {run, "the folder has no checkpoint",
+       is_job ? "it has the runs of a job" : "a run directory keeps them in checkpoints/step-N.h5",
+       is_job ? fmt::format("write {}, the latest of them", latest)
+              : "name a run that has ended, or that saves by [checkpoint] interval"});
 }
 
 void set_aside(const std::vector<std::string>& damaged) {

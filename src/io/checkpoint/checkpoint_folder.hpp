@@ -37,6 +37,10 @@ class CheckpointFolder {
   std::string path_;
 };
 
+/// The checkpoints of a run directory, most steps first. A folder without one throws `Error` (exit
+/// code 2).
+std::vector<std::string> checkpoints_of_run(const std::string& run);
+
 /// Gives files that were read and found to be damaged another name. Throws `Error` (exit code 4).
 void set_aside(const std::vector<std::string>& damaged);
 

@@ -9,22 +9,12 @@
 #include "data/tokenize.hpp"
 #include "io/checkpoint/checkpoint_file.hpp"
 #include "io/checkpoint/checkpoint_folder.hpp"
-#include "io/run/run_directory.hpp"
 
 namespace pptrain {
 namespace {
 
 std::string checkpoint_of(const std::string& source) {
-  if (!std::filesystem::is_directory(source)) return source;
-  const std::vector<std::string> files = CheckpointFolder(source).files();
-  if (!files.empty()) return files.front();
-  const std::string latest = (std::filesystem::path(source) / latest_run).string();
-  const bool is_job = std::filesystem::is_directory(latest);
-  throw_bad_input(
-      {source, "the folder has no checkpoint",
-       is_job ? "it has the runs of a job" : "a run directory keeps them in checkpoints/step-N.h5",
-       is_job ? fmt::format("write {}, the latest of them", latest)
-              : "name a run that has ended, or that saves by [checkpoint] interval"});
+  return std::filesystem::is_directory(source) ? checkpoints_of_run(source).front() : source;
 }
 
 /// The folder with the config.json that a checkpoint's model is described by: what its run has

@@ -46,6 +46,14 @@ fs::path run_of(const std::string& path, const Config& config) {
   return {};
 }
 
+/// The run directory that a path names, itself where it is a link: `latest` becomes another run's
+/// when this job gets a directory of its own.
+fs::path without_link(const std::string& path) {
+  fs::path run = fs::path(path).lexically_normal();
+  if (!run.has_filename()) run = run.parent_path();
+  return fs::is_symlink(run) ? run.parent_path() / fs::read_symlink(run) : run;
+}
+
 /// Makes the run directory this job's alone, on rank 0, where no other job has it.
 void claim(const fs::path& run, const JobOptions& options, Resumed& from) {
   from.run_directory = run;
@@ -80,6 +88,20 @@ class Choice {
       if (!run.empty() && has_later(run, head_.state.step)) claim("", options_, from_);
       return std::vector<std::string>();
     });
+  }
+
+  /// The newest sound one of a run directory. False where the path is no directory.
+  bool take_run(const std::string& path) {
+    const auto run = [&]() -> std::vector<std::string> {
+      std::error_code ignored;
+      if (!fs::is_directory(path, ignored)) return {};
+      checkpoints_of_run(path);
+      return {without_link(path)};
+    };
+    const std::vector<std::string> found = on_rank_0(run);
+    if (found.empty()) return false;
+    if (!take_newest(found.front())) throw *damaged_;
+    return true;
   }
 
   /// The newest sound one of the run that wrote one last; of an earlier run where that one has
@@ -177,7 +199,7 @@ std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const Job
   const bool prints = rank_in(world) == 0;
   Choice choice(world, waiter, options, config);
   if (options.resume != latest) {
-    choice.take(options.resume);
+    if (!choice.take_run(options.resume)) choice.take(options.resume);
   } else if (!choice.take_latest()) {
     if (prints)
       log_info("No checkpoint of {} below {} yet: starting from the beginning", config.job.name,

@@ -25,12 +25,12 @@ struct Resumed {
   std::string metrics;               ///< metrics.h5 of the run so far; "": there is none
 };
 
-/// The checkpoint that `JobOptions::resume` names, all of it read and checked; with "latest" the
-/// newest one of the job that is not damaged, with a warning for each that is, and nothing where
-/// the job has none yet. One that is damaged or of another job throws `Error` (exit code 2). The
-/// job goes on in the run directory of the run's newest checkpoint; from an earlier one, or one
-/// that lies elsewhere, it gets its own. A run directory is the job's alone before its checkpoints
-/// are looked at, unless the job runs dry. Collective.
+/// The checkpoint that `JobOptions::resume` names, all of it read and checked; of a run directory
+/// the newest one that is not damaged, with a warning for each that is; with "latest" that of the
+/// job, and nothing where the job has none yet. One that is damaged or of another job throws
+/// `Error` (exit code 2). The job goes on in the run directory of the run's newest checkpoint; from
+/// an earlier one, or one that lies elsewhere, it gets its own. A run directory is the job's alone
+/// before its checkpoints are looked at, unless the job runs dry. Collective.
 std::optional<Resumed> find_checkpoint(MPI_Comm world, Waiter& waiter, const JobOptions& options,
                                        const Config& config, const Model& model,
                                        const Dataset& data);
