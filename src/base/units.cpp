@@ -22,7 +22,9 @@ constexpr Unit byte_units[] = {{"B", 1},        {"kB", 1e3},         {"MB", 1e6}
 constexpr Unit bandwidth_units[] = {
     {"B/s", 1},        {"kB/s", 1e3},      {"MB/s", 1e6},         {"GB/s", 1e9},
     {"TB/s", 1e12},    {"MiB/s", ki* ki},  {"GiB/s", ki* ki* ki}, {"bit/s", 0.125},
-    {"kbit/s", 125.0}, {"Mbit/s", 1.25e5}, {"Gbit/s", 1.25e8},    {"Tbit/s", 1.25e11}};
+    {"kbit/s", 125.0}, {"Mbit/s", 1.25e5}, {"Gbit/s", 1.25e8},    {"Tbit/s", 1.25e11},
+    {"kb/s", 125.0},   {"Mb/s", 1.25e5},   {"Gb/s", 1.25e8},      {"Tb/s", 1.25e11},
+    {"kbps", 125.0},   {"Mbps", 1.25e5},   {"Gbps", 1.25e8},      {"Tbps", 1.25e11}};
 constexpr Unit second_units[] = {{"s", 1},     {"ms", 1e-3}, {"us", 1e-6},
                                  {"ns", 1e-9}, {"min", 60},  {"h", 3600}};
 constexpr Unit power_units[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}};

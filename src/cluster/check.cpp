@@ -64,6 +64,14 @@ std::vector<std::string> known_kinds(const std::set<std::string>& described) {
   return all;
 }
 
+/// What to write for a kind of device that is neither described nor in the catalogue.
+std::string meant_kind(const std::string& kind, const std::set<std::string>& described) {
+  const std::vector<std::string> known = known_kinds(described);
+  const std::vector<std::string> with = names_with(kind, known);
+  if (with.empty()) return did_you_mean(kind, known, "add a [[device]] for it");
+  return fmt::format("did you mean \"{}\"?", join(with, "\" or \""));
+}
+
 void check_group(const Locate& locate, const std::string& path, const NodeGroup& group,
                  const std::set<std::string>& kinds, bool alone) {
   if (group.count < 1)
@@ -77,11 +85,10 @@ void check_group(const Locate& locate, const std::string& path, const NodeGroup&
                      "leave cores out where each device has its own"});
   if (!kinds.contains(group.device_kind)) {
     const std::vector<std::string> known(kinds.begin(), kinds.end());
-    throw_bad_input(
-        {locate(path + ".devices.kind"),
-         fmt::format("unknown device kind \"{}\"", group.device_kind),
-         known.empty() ? "no [[device]] is described" : "described are " + join(known),
-         did_you_mean(group.device_kind, known_kinds(kinds), "add a [[device]] for it")});
+    throw_bad_input({locate(path + ".devices.kind"),
+                     fmt::format("unknown device kind \"{}\"", group.device_kind),
+                     known.empty() ? "no [[device]] is described" : "described are " + join(known),
+                     meant_kind(group.device_kind, kinds)});
   }
   check_link(locate, path + ".link", group.link);
   check_link(locate, path + ".uplink", group.uplink);

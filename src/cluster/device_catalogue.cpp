@@ -103,18 +103,26 @@ const CatalogueDevice* catalogue_device(const std::string& name) {
   return nullptr;
 }
 
+std::vector<std::string> names_with(const std::string& name,
+                                    const std::vector<std::string>& names) {
+  const std::string plain = plain_name(name);
+  std::vector<std::string> found;
+  if (plain.size() < 2) return found;
+  std::copy_if(names.begin(), names.end(), std::back_inserter(found), [&](const std::string& n) {
+    return plain_name(n).find(plain) != std::string::npos;
+  });
+  return found;
+}
+
 std::vector<std::string> similar_names(const std::string& name,
                                        const std::vector<std::string>& names) {
   constexpr std::size_t most = 5;
   const std::string plain = plain_name(name);
-  std::vector<std::string> similar;
-  const auto take = [&](const auto& is_similar) {
-    std::copy_if(names.begin(), names.end(), std::back_inserter(similar), is_similar);
-  };
-  if (plain.size() > 1)
-    take([&](const std::string& n) { return plain_name(n).find(plain) != std::string::npos; });
+  std::vector<std::string> similar = names_with(name, names);
   if (similar.empty()) {
-    take([&](const std::string& n) { return first_word(plain_name(n)) == first_word(plain); });
+    std::copy_if(
+        names.begin(), names.end(), std::back_inserter(similar),
+        [&](const std::string& n) { return first_word(plain_name(n)) == first_word(plain); });
   }
   if (similar.empty()) {
     if (const std::string nearest = nearest_name(plain, names); !nearest.empty())

@@ -34,6 +34,9 @@ void add_catalogue_kind(Cluster& cluster, const std::string& name);
 /// without a maker in front.
 std::string plain_name(const std::string& name);
 
+/// The `names` that have `name` as a part: "a100-sxm-40gb" and others for "a100".
+std::vector<std::string> names_with(const std::string& name, const std::vector<std::string>& names);
+
 /// What somebody may mean who writes `name`: the `names` that have it as a part, else the ones that
 /// begin with the same word, else the one that is spelt nearly so. At most five; nothing where none
 /// is near.

@@ -115,10 +115,7 @@ class ExpressionReader {
 
   /// Bytes per second of "100Gb/s", "100 Gbps", "100 Gbit/s", "12.5 GB/s".
   double bandwidth(const std::string& written) const {
-    std::string text = written;
-    if (text.ends_with("bps")) text.replace(text.size() - 3, 3, "bit/s");
-    if (text.ends_with("b/s")) text.replace(text.size() - 3, 3, "bit/s");
-    const std::optional<double> value = parse_quantity(text, Quantity::bandwidth);
+    const std::optional<double> value = parse_quantity(written, Quantity::bandwidth);
     if (value && *value > 0.0 && *value <= 1e18) return *value;
     refuse(fmt::format("has the network \"{}\"", written),
            "a bandwidth with its unit stands behind @", "write for instance \"@ 100Gb/s\"");

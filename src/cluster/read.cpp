@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -173,6 +174,13 @@ DeviceKind read_device(const TomlTable& table) {
 
 /// Refuses nodes without devices whose kind the catalogue does not know.
 [[noreturn]] void refuse_missing_devices(const TomlTable& table, const std::string& kind) {
+  const std::vector<std::string> known = cluster_keys::node.names();
+  for (const std::string& key : table.keys()) {
+    if (std::count(known.begin(), known.end(), key) > 0 || nearest_name(key, known) != "devices")
+      continue;
+    table.refuse(key, fmt::format("{} is not known", table.full_name(key)), "",
+                 fmt::format("did you mean {}?", table.full_name("devices")));
+  }
   const std::vector<std::string> near = similar_names(kind, catalogue_node_names());
   std::string suggestion = "add devices = { kind = \"...\", count = ... }";
   if (!near.empty())

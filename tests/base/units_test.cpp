@@ -11,6 +11,9 @@ namespace {
 TEST_CASE("quantities are read with and without units", "[base]") {
   CHECK(parse_quantity("16 GiB", Quantity::bytes) == 16.0 * 1024 * 1024 * 1024);
   CHECK(parse_quantity("170 Gbit/s", Quantity::bandwidth) == 170 * 1.25e8);
+  CHECK(parse_quantity("170 Gb/s", Quantity::bandwidth) == 170 * 1.25e8);
+  CHECK(parse_quantity("1.6 Tbps", Quantity::bandwidth) == 1.6 * 1.25e11);
+  CHECK(parse_quantity("170 GB/s", Quantity::bandwidth) == 170e9);
   CHECK(parse_quantity("5 us", Quantity::seconds) == 5 * 1e-6);
   CHECK(parse_quantity("125 TFLOP/s", Quantity::flop_rate) == 125e12);
   CHECK(parse_quantity(" 16GB ", Quantity::bytes) == 16e9);

@@ -68,6 +68,17 @@ TEST_CASE("links of devices that a file describes are not the catalogue's",
           [] { parse_cluster("[[node]]\ndevices = { kind = \"h100-smx-80gb\" }\n", "c.toml"); }) ==
       "c.toml:2: unknown device kind \"h100-smx-80gb\" (no [[device]] is described); did you mean "
       "\"h100-sxm-80gb\"?");
+  CHECK(
+      complaint_of([] { parse_cluster("[[node]]\ndevices = { kind = \"a100\" }\n", "c.toml"); })
+          .ends_with("did you mean \"a100-sxm-40gb\" or \"a100-sxm-80gb\" or \"a100-pcie-40gb\" or "
+                     "\"a100-pcie-80gb\"?"));
+}
+
+TEST_CASE("a misspelt key of devices is told before they are missed", "[cluster][catalogue]") {
+  CHECK(complaint_of([] {
+          parse_cluster("[[node]]\nkind = \"a\"\ndevice = { kind = \"a100-sxm-40gb\" }\n",
+                        "c.toml");
+        }) == "c.toml:3: node.device is not known; did you mean node.devices?");
 }
 
 TEST_CASE("nodes of a kind that the catalogue knows need neither devices nor links",
