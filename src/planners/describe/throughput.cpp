@@ -10,6 +10,7 @@
 #include "model/model.hpp"
 #include "plan/used_devices.hpp"
 #include "planners/judge/planned_orders.hpp"
+#include "profile/graded.hpp"
 #include "simulate/training_simulation.hpp"
 
 namespace pptrain {
@@ -156,6 +157,18 @@ SpeedPrediction speed_of(const ModelWork& work, const UseSums& sums, const Plan&
   return speed;
 }
 
+/// The error of predictions is that of the kinds that the plan uses, where it leaves out others
+/// that the profile has.
+void narrow_band(const Profile& profile, Prediction& predicted) {
+  std::vector<std::string> used;
+  for (const KindPrediction& kind : predicted.kinds)
+    if (kind.used > 0) used.push_back(kind.kind);
+  const std::vector<std::string> known = runtime_names();
+  const bool is_known = std::find(known.begin(), known.end(), profile.like) != known.end();
+  if (!profile.error_band || !is_known || used.size() == predicted.kinds.size()) return;
+  predicted.error_band = error_band_of(used, runtime_called(profile.like));
+}
+
 }  // namespace
 
 ModelWork model_work(const Config& config, const Profile& profile) {
@@ -208,6 +221,7 @@ void predict_throughput(const Instance& instance, const ModelWork& work, Plan& p
     if (by_kind[k].devices == 0) continue;
     predicted.kinds.push_back(prediction_of(cluster.device_kinds[k], by_kind[k], work, predicted));
   }
+  narrow_band(instance.profile, predicted);
 }
 
 }  // namespace pptrain

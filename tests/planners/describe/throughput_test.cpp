@@ -8,6 +8,7 @@
 #include "model/model.hpp"
 #include "planners/judge/planned_orders.hpp"
 #include "profile/analytic.hpp"
+#include "profile/graded.hpp"
 #include "simulate/simulate.hpp"
 #include "support/catch.hpp"
 
@@ -130,6 +131,30 @@ TEST_CASE("devices that the plan leaves out count in no mean and no peak",
   CHECK(plan.predicted->kinds[1].devices == 2);
   CHECK_FALSE(plan.predicted->kinds[1].computing.has_value());
   CHECK_FALSE(plan.predicted->kinds[1].utilization.has_value());
+}
+
+TEST_CASE("the error of predictions is that of the kinds that the plan uses",
+          "[planners][throughput]") {
+  Profile profile = four_layers();
+  Cluster cluster = two_kinds();
+  const std::string fast = "h100-sxm-80gb", slow = "a10g";
+  for (ProfileLayer& l : profile.layers)
+    for (ProfileRow& row : l.rows) row.device = row.device == "t" ? slow : fast;
+  cluster.device_kinds[0].name = cluster.groups[0].device_kind = fast;
+  cluster.device_kinds[1].name = cluster.groups[1].device_kind = slow;
+  cluster.finish("made");
+  profile.like = "megatron";
+  const RuntimeTraits& megatron = runtime_called("megatron");
+  profile.error_band = error_band_of({fast, slow}, megatron);
+  REQUIRE(profile.error_band->of == "ga10x GPUs");
+  const Instance instance = {profile, cluster, 8};
+  Plan both = predicted(instance, both_kinds());
+  predict_throughput(instance, work(), both);
+  CHECK(both.predicted->error_band->of == "ga10x GPUs");
+  Plan one = predicted(instance, uniform_plan({{0, 2}, {2, 4}}, 1, 1, 8, 2, "1f1b"));
+  predict_throughput(instance, work(), one);
+  CHECK(one.predicted->error_band->of == fast);
+  CHECK(one.predicted->error_band->relative == error_band_of({fast}, megatron)->relative);
 }
 
 TEST_CASE("no utilisation is said without a peak, or where more than it is reached",
