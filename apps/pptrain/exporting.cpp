@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <system_error>
@@ -37,6 +38,30 @@ void check_job(const Config& config) {
                    "name a model that pptrain trains, or a folder with config.json, in [model]"});
 }
 
+/// Refuses a plan whose prediction is of other work, where it says of how much: of a model with
+/// layers of other sizes, or of samples of another length.
+void check_work(const Plan& plan, const Config& config, const Model& model,
+                const std::string& source) {
+  if (!plan.predicted || !plan.predicted->speed) return;
+  const SpeedPrediction& speed = *plan.predicted->speed;
+  if (!speed.flop_per_second || speed.flop_source != "layers") return;
+  double used = 0.0;
+  for (const KindPrediction& kind : plan.predicted->kinds) used += kind.used;
+  const auto samples = static_cast<double>(plan.samples_per_step());
+  const double planned =
+      *speed.flop_per_second * used * plan.predicted->iteration_seconds / samples;
+  const double asked = model.flop_per_sample();
+  constexpr double of_printed_digits = 1e-6;
+  if (std::abs(planned / asked - 1.0) < of_printed_digits) return;
+  throw_bad_input(
+      {source,
+       fmt::format(
+           "made for a {} of {:.4g} FLOP a sample, but a {} of {} tokens a sample has {:.4g}",
+           plan.model, planned, model.name, config.rows_per_sample(), asked),
+       "layers have other sizes, or samples another length",
+       "name the model and the sequence length that were planned, or plan again"});
+}
+
 void make_folder(const std::string& folder) {
   std::error_code failure;
   fs::create_directories(folder, failure);
@@ -65,6 +90,7 @@ void run_export_plan(const Options& options) {
   const auto orders = [&] { return task_orders(plan, planned_order_options(instance, plan)); };
   const std::vector<ExportFile> files = export_plan(
       {exported_job(trainer, config, model, options.plan), plan, cluster, orders}, trainer);
+  check_work(plan, config, model, options.plan);
   make_folder(options.output);
   for (const ExportFile& file : files) {
     write_file((fs::path(options.output) / file.name).string(), file.text, other_folder);

@@ -9,6 +9,7 @@
 #include "base/text_table.hpp"
 #include "base/units.hpp"
 #include "cluster/read.hpp"
+#include "config/trainer_kinds.hpp"
 #include "cost/bubble.hpp"
 #include "cost/transfer_forms.hpp"
 #include "model/model.hpp"
@@ -29,10 +30,11 @@ namespace {
 void warn_of_execution(const Plan& plan, const Profile& profile, const std::string& source) {
   if (!plan.predicted || plan.predicted->like == profile.like) return;
   const auto whose = [](const std::string& like) { return like.empty() ? "pptrain" : like; };
-  log_warning(
-      "{}: made for the execution of {}, and simulated as {} executes it; add --set "
-      "profile.like={}",
-      source, whose(plan.predicted->like), whose(profile.like), whose(plan.predicted->like));
+  const std::string planned = whose(plan.predicted->like);
+  const bool is_trainer = trainer_kind(planned) != nullptr;
+  log_warning("{}: made for the execution of {}, and simulated as {} executes it; add {}{}", source,
+              planned, whose(profile.like),
+              is_trainer ? "--like " : "--set profile.like=", planned);
 }
 
 /// The plan as it is to be simulated.

@@ -34,10 +34,11 @@ void check_number(const Plan& plan, const Cluster& cluster, const std::string& s
   const std::int64_t planned = num_devices_for(plan);
   const int present = cluster.num_devices();
   if (planned == present) return;
-  throw_bad_input({source,
-                   fmt::format("a plan for {} devices, but the job has {} ranks", planned, present),
-                   "every rank drives one device of the plan's cluster",
-                   fmt::format("start {} ranks, or plan again for {}", planned, present)});
+  throw_bad_input(
+      {source, fmt::format("a plan for {} devices, but the job has {}", planned, present),
+       plan.cluster.empty() ? "a rank drives each device of the plan's cluster"
+                            : fmt::format("the plan was made for cluster \"{}\"", plan.cluster),
+       fmt::format("take that cluster or start {} ranks, or plan again for {}", planned, present)});
 }
 
 void check_kinds(const Plan& plan, const Cluster& cluster, const std::string& source) {

@@ -107,7 +107,7 @@ job "a plan as a file" 0 'Wrote plan.json' "${plan[@]}" "${llama[@]}" --cluster 
 job "simulated" 0 'makespan' simulate "${llama[@]}" --cluster "$nodes" --plan plan.json
 job "a plan says whose execution it predicts" 0 'times and memory are torchtitan.s' \
   plan --global-batch-size 16 "${llama[@]}" --cluster "$nodes" --like torchtitan -o like.json
-job "another execution is simulated" 0 'like.json: made for the execution of torchtitan, and simulated as pptrain' \
+job "another execution is simulated" 0 'like.json: made for the execution of torchtitan, and simulated as pptrain .*add --like torchtitan' \
   simulate "${llama[@]}" --cluster "$nodes" --plan like.json
 job "its execution is simulated" 0 'makespan' simulate "${llama[@]}" --cluster "$nodes" --plan like.json --like torchtitan
 without_warning() { ! grep -aq 'made for the execution' output.txt errors.txt; }

@@ -301,6 +301,11 @@ job=qwen2.toml refused "megatron: YaRN" megatron 'positions are scaled by YaRN'
 job=gpt2.toml
 cp grid.json plan.json
 refused "a plan for another model" megatron 'plan.json: ' --set model.layers=12
+refused "a plan for layers of other sizes" megatron 'plan.json: made for a gpt2 of .* FLOP a sample, but a gpt2 of 64 tokens' \
+  --set model.hidden_size=128
+refused "a plan for samples of another length" megatron 'plan.json: made for .* of 32 tokens .*the sequence length that were planned' \
+  --set training.sequence_length=32
+check "nothing is written then" test ! -e out
 expect "a trainer that is not known" 2 '--for' "$pptrain" export-plan gpt2.toml --plan plan.json --for megatrn -o out
 expect "no folder to write" 2 'output' "$pptrain" export-plan gpt2.toml --plan plan.json --for megatron
 expect "no plan" 2 'plan' "$pptrain" export-plan gpt2.toml --for megatron -o out
