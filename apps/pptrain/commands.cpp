@@ -2,6 +2,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -43,10 +44,12 @@ std::string read_file(const std::string& path) {
   return read_text(path, {path, "cannot be read", "", "check the path"});
 }
 
+/// Whether a file has nodes or devices, be it as tables of a wrong kind.
 bool is_cluster_file(const std::string& path) {
   const std::string text = "\n" + read_file(path);
-  return text.find("\n[[node]]") != std::string::npos ||
-         text.find("\n[[device]]") != std::string::npos;
+  const std::vector<const char*> tables = {"\n[[node]]", "\n[[device]]", "\n[node]", "\n[device]"};
+  return std::any_of(tables.begin(), tables.end(),
+                     [&](const char* table) { return text.find(table) != std::string::npos; });
 }
 
 std::string cluster_text(const Cluster& cluster, const std::string& format) {

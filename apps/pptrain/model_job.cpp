@@ -109,6 +109,16 @@ std::string choose_precision(const Cluster& cluster, Config& config) {
   return "fp32, as the devices have no 16-bit precision in common";
 }
 
+/// Whether nothing is there and the name is such as models have at Hugging Face:
+/// ORGANISATION/MODEL.
+bool is_name_at_hub(const std::string& model) {
+  const std::filesystem::path path(model);
+  std::error_code ignored;
+  return std::count(model.begin(), model.end(), '/') == 1 && path.has_filename() &&
+         path.parent_path() != "." && path.parent_path() != ".." && path.is_relative() &&
+         !std::filesystem::exists(path.parent_path(), ignored);
+}
+
 /// Reads the model, so that what is wrong with its file is told with its name, and fills in what
 /// follows from it.
 void take_model(const Options& options, const std::string& file, Config& config,
@@ -117,7 +127,9 @@ void take_model(const Options& options, const std::string& file, Config& config,
       file,
       {model_option, fmt::format("{} cannot be read", file),
        "it has to be a config.json, as Hugging Face's libraries write it, or a folder with one",
-       "check the path"});
+       is_name_at_hub(options.model)
+           ? "nothing is downloaded: fetch the model's config.json, and name it or its folder"
+           : "check the path"});
   const ConfigJson json = ConfigJson::parse(config.model.description, file);
   const bool reads_tokens = build_family(json, {1}).sample.tokens();
   if (!reads_tokens && options.sequence_length) {

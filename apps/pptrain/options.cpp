@@ -39,9 +39,15 @@ bool means_file(const std::string& argument) {
   return argument.find('.') != std::string::npos || std::filesystem::exists(argument, ignored);
 }
 
-/// `pptrain x.toml` means `pptrain train x.toml`.
+/// `pptrain x.toml` means `pptrain train x.toml`, and `pptrain help plan` means `pptrain plan
+/// --help`.
 std::vector<std::string> with_command(int argc, char** argv) {
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+    return arguments;
+  }
   const auto first = std::find_if(arguments.begin(), arguments.end(),
                                   [](const std::string& a) { return a[0] != '-'; });
   const bool is_file = first != arguments.end() && !is_command(*first) && means_file(*first);
@@ -58,13 +64,19 @@ std::string unknown_option(const CLI::App& app, const std::vector<std::string>& 
   return "";
 }
 
-/// What to write for an option of another tool that is a key of the configuration here: "--lr".
+/// What to write for an option of another tool that is a key of the configuration here: "--lr". It
+/// is the option of the key's own name where there is one: "--sequence-length" for "--seq-len".
 std::string meant_setting(const std::string& option, const CLI::App& app) {
   if (app.get_option_no_throw("--set") == nullptr) return "";
   std::string name = option.substr(2);
   std::replace(name.begin(), name.end(), '-', '_');
   const std::vector<std::string> settings = settings_called(name);
-  return settings.empty() ? "" : "; did you mean `--set " + settings.front() + "=VALUE`?";
+  if (settings.empty()) return "";
+  const std::string& setting = settings.front();
+  std::string own = "--" + setting.substr(setting.find('.') + 1);
+  std::replace(own.begin(), own.end(), '_', '-');
+  if (app.get_option_no_throw(own) != nullptr) return "; did you mean `" + own + "`?";
+  return "; did you mean `--set " + setting + "=VALUE`?";
 }
 
 std::string meant(const std::string& name, const std::vector<std::string>& candidates,
@@ -82,7 +94,10 @@ std::string problem(const CLI::ParseError& error, CommandLine& line,
   const bool has_command = is_command(first);
   const CLI::App& app = has_command ? *line.app().get_subcommand(first) : line.app();
   const std::string name = has_command ? "pptrain " + first : "pptrain";
-  const std::string help = "; see " + name + " --help";
+  const std::string help = "see " + name + " --help";
+  const auto with_help = [&](const std::string& text) {
+    return text + (text.ends_with('?') ? " (" + help + ")" : "; " + help);
+  };
   const std::string option = unknown_option(app, arguments);
   if (!option.empty()) {
     std::vector<std::string> options;
@@ -90,11 +105,12 @@ std::string problem(const CLI::ParseError& error, CommandLine& line,
       for (const std::string& long_name : known->get_lnames()) options.push_back("--" + long_name);
     std::string advice = key_called(option.substr(2)).empty() ? meant(option, options, "") : "";
     if (advice.empty()) advice = meant_setting(option, app);
-    return option + " is no option of " + name + advice + help;
+    return with_help(option + " is no option of " + name + advice);
   }
-  if (has_command) return error.what() + help;
-  if (first.empty() || first[0] == '-') return "a subcommand or a CONFIG.toml is missing" + help;
-  return first + " is no subcommand" + meant(first, commands, "pptrain ") + help;
+  if (has_command) return with_help(error.what());
+  if (first.empty() || first[0] == '-')
+    return with_help("a subcommand or a CONFIG.toml is missing");
+  return with_help(first + " is no subcommand" + meant(first, commands, "pptrain "));
 }
 
 }  // namespace

@@ -26,11 +26,11 @@ void check_delivery(const std::string& path) {
   if (path.empty()) return;
   std::error_code ignored;
   if (fs::is_directory(path, ignored))
-    throw_bad_input({path, "cannot be written", "it is a directory", "name a file with -o"});
+    throw_bad_input({path, "cannot be written", "it is a directory", "name a file in it"});
   const fs::path folder = fs::path(path).parent_path();
   if (!folder.empty() && !fs::is_directory(folder, ignored)) {
-    throw_bad_input({path, "cannot be written", folder.string() + " is no directory",
-                     "name another file with -o"});
+    throw_bad_input(
+        {path, "cannot be written", folder.string() + " is no directory", "name another file"});
   }
 }
 
@@ -42,7 +42,7 @@ void deliver(const std::string& text, const std::string& path) {
   }
   check_delivery(path);
   // A file is replaced when all of it is there; what is no file, as /dev/null, is written to.
-  const std::string suggestion = "name another file with -o";
+  const std::string suggestion = "name another file";
   if (replaced_file(path)) {
     write_file(path, text, suggestion);
   } else {

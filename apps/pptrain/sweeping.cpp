@@ -114,7 +114,7 @@ std::vector<SweepAxis> price_axes(const Options& options, const std::vector<Clus
     const std::size_t equals = text.find('=');
     const std::string name = text.substr(0, equals);
     std::vector<std::string> prices;
-    const std::string list = equals == std::string::npos ? "" : text.substr(equals + 1);
+    const std::string list = equals == std::string::npos ? text : text.substr(equals + 1);
     for (const std::string& price : listed_values(list, "command line: --price " + shown(text))) {
       const NodePrice read =
           parse_node_price(equals == std::string::npos ? text : name + "=" + price);

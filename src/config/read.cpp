@@ -216,6 +216,36 @@ std::string read_description(const Config& config) {
        "check the folder"});
 }
 
+/// Sections by the keys that they have where a configuration says nothing.
+SectionsOfKeys default_keys() {
+  Config defaults;
+  Reader reader(parse_toml("", ""), "", defaults.places);
+  visit_keys(reader, defaults);
+  return reader.sections_of_keys();
+}
+
+/// Refuses keys of a model beside another one that describes it in their place.
+void check_one_description(const TomlTable& root, const Config& config) {
+  const ModelConfig& model = config.model;
+  const std::optional<TomlTable> section = root.table("model");
+  if (!section || model.names_dimensions()) return;
+  const auto [describes, reason] =
+      !model.from.empty()
+          ? std::pair("model.from", std::string("the folder's config.json describes the model"))
+      : model.published
+          ? std::pair("model.name", fmt::format("a \"{}\" has dimensions of its own", model.name))
+          : std::pair("model.layer", std::string("these tables describe the model"));
+  const SectionsOfKeys sections = default_keys();
+  for (const std::string& key : section->keys()) {
+    const auto found = sections.find(key);
+    const bool is_default = found != sections.end() &&
+                            std::count(found->second.begin(), found->second.end(), "model") > 0;
+    if (!is_default || config.places.contains(section->full_name(key))) continue;
+    section->refuse(key, fmt::format("{} stands beside {}", section->full_name(key), describes),
+                    reason, "remove one of them");
+  }
+}
+
 Config config_of(const TomlTable& root, const std::string& source, const std::string& folder) {
   Config config;
   config.source = source;
@@ -225,6 +255,7 @@ Config config_of(const TomlTable& root, const std::string& source, const std::st
   }
   Reader reader(root, folder, config.places);
   visit_keys(reader, config);
+  check_one_description(root, config);
   reader.finish();
   check_config(config);
   return config;
@@ -233,10 +264,7 @@ Config config_of(const TomlTable& root, const std::string& source, const std::st
 }  // namespace
 
 std::vector<std::string> settings_called(const std::string& name) {
-  Config defaults;
-  Reader reader(parse_toml("", ""), "", defaults.places);
-  visit_keys(reader, defaults);
-  const SectionsOfKeys& sections = reader.sections_of_keys();
+  const SectionsOfKeys sections = default_keys();
   const std::string own = sections.contains(name) ? "" : key_called(name);
   if (own.find('.') != std::string::npos) return {own};
   std::vector<std::string> known;

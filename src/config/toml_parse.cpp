@@ -96,6 +96,11 @@ std::string suggestion_for(const toml::parse_error& error) {
   return "correct this line: text goes in double quotes, numbers do not";
 }
 
+/// What to do with a model's folder, or the config.json in it, that stands where a job is needed.
+std::string advice_for_model(const std::string& path) {
+  return fmt::format("plan it by --model {}, or name its folder in [model] from", path);
+}
+
 /// Files that are no text in UTF-8, or another format altogether, are told by how they begin.
 void check_format(std::string_view text, const std::string& source) {
   const bool is_utf16 = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") ||
@@ -106,9 +111,13 @@ void check_format(std::string_view text, const std::string& source) {
   }
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') {
+    const bool is_model = text.find("\"model_type\"") != std::string_view::npos;
     throw_bad_input(
-        {source, "this is JSON and no TOML", "plans and profiles are JSON, jobs and clusters TOML",
-         "give a CONFIG.toml; a plan goes into [parallelism] plan, a profile into [profile] file"});
+        {source, "this is JSON and no TOML",
+         is_model ? "it describes a model" : "plans and profiles are JSON, jobs and clusters TOML",
+         is_model ? advice_for_model(source)
+                  : "give a TOML file; a plan goes into [parallelism] plan, a profile into "
+                    "[profile] file"});
   }
 }
 
@@ -156,8 +165,12 @@ TomlTable read_toml(const std::string& path, const std::vector<std::string>& ove
     throw_bad_input({path, "the file does not exist", "", advice_for_missing(path)});
   }
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw_bad_input({path, "this is a directory", "a TOML file is needed", "name the file in it"});
+  if (std::filesystem::is_directory(path, ignored)) {
+    const bool is_model = std::filesystem::exists(path + "/config.json", ignored);
+    throw_bad_input({path, is_model ? "this is a model's folder" : "this is a directory",
+                     "a TOML file is needed",
+                     is_model ? advice_for_model(path) : "name the file in it"});
+  }
   return parse_toml(
       read_text(file, {path, "the file cannot be read", "", "check the file and its permissions"}),
       path, overrides);

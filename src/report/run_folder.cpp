@@ -13,6 +13,7 @@
 #include "config/read.hpp"
 #include "io/checkpoint/checkpoint_folder.hpp"
 #include "io/run/metrics.hpp"
+#include "io/run/run_directory.hpp"
 
 namespace pptrain {
 namespace {
@@ -34,6 +35,11 @@ std::string text_of(const std::string& path) {
 }
 
 void check_is_run(const std::string& path) {
+  const std::string latest = (fs::path(path) / latest_run).string();
+  if (fs::is_directory(latest)) {
+    throw_bad_input({path, "is no run directory", "it has the runs of a job",
+                     fmt::format("write {}, the latest of them", latest)});
+  }
   for (const char* name : {"plan.json", "cluster.toml", "profile.json", "metrics.h5"}) {
     if (is_file(fs::path(path) / name)) continue;
     throw_bad_input({path, "is no run directory", fmt::format("there is no file {}", name),

@@ -28,13 +28,29 @@ TOML
 # job EDIT...: the job with edits of sed, in wrong.toml.
 job() { sed "$@" job.toml >wrong.toml; }
 
+# 0. Help where people look for it.
+expect "help of a subcommand" 0 'Usage: pptrain plan' "$pptrain" help plan
+expect "help" 0 'Subcommands:' "$pptrain" help
+
 # 1. A wrong path.
+mkdir model
+cp "$inputs/models/llama-small/config.json" model
+model=(--cluster cluster.toml --global-batch-size 4)
+expect "a model's folder in place of a job" 2 "model: this is a model's folder .*--model model, or name its folder in .model. from" \
+  "$pptrain" plan model "${model[@]}"
+expect "its config.json in place of a job" 2 'it describes a model\); plan it by --model model/config\.json' \
+  "$pptrain" plan model/config.json "${model[@]}"
+expect "the name of a model at Hugging Face" 2 "nothing is downloaded: fetch the model's config\.json" \
+  "$pptrain" plan --model org/Llama "${model[@]}"
+expect "a model's file in place of a checkpoint" 2 "this is no checkpoint .*name the model's folder, model" \
+  "$pptrain" generate model/config.json --prompt the
 expect "a job that is not there" 2 'jop\.toml: the file does not exist; did you mean job\.toml\?' "$pptrain" train jop.toml
 
 # 2. Degrees without a launcher.
 expect "degrees without mpirun" 2 'data = 2, pipeline = 2 need 4 ranks .*type mpirun -np 4 pptrain train job\.toml' \
   "$pptrain" train job.toml --set parallelism.data=2 --set parallelism.pipeline=2
-expect "too few ranks" 2 'need 4 ranks \(2 were started\); type mpirun -np 4 pptrain train job\.toml' \
+expect "one degree without mpirun" 2 'tensor = 2 needs 2 ranks' "$pptrain" train job.toml --set parallelism.tensor=2
+expect "too few ranks" 2 'needs 4 ranks \(2 were started\); type mpirun -np 4 pptrain train job\.toml' \
   "$mpiexec" -np 2 "$pptrain" train job.toml --set parallelism.pipeline=4
 
 # 3. Keys as other tools call them.
@@ -54,6 +70,7 @@ training seq_len training.sequence_length
 training batch_size training.global_batch_size
 model n_layer model.layers
 training lr optimizer.learning_rate
+parallelism cp parallelism.context
 KEYS
 sed 's/^\[training\]/[train]/' job.toml >train.toml
 expect "a section of another tool" 2 'train is not known; did you mean \[training\]\?' \
@@ -61,6 +78,12 @@ expect "a section of another tool" 2 'train is not known; did you mean \[trainin
 expect "--set with such a key" 2 'write --set optimizer\.learning_rate=1e-3' "$pptrain" train job.toml --set lr=1e-3
 expect "an option of another tool" 2 '--lr is no option of pptrain train; did you mean .--set optimizer\.learning_rate=VALUE' \
   "$pptrain" train job.toml --lr 1e-3
+
+expect "an option as another tool calls it" 2 '--seq-len is no option of pptrain plan; did you mean .--sequence-length.\? \(see' \
+  "$pptrain" plan job.toml --seq-len 16
+job 's/^\[model\]/[model]\nfrom = "model"/'
+expect "a model's folder beside dimensions" 2 'wrong.toml:[0-9]+: model\.heads stands beside model\.from \(.*; remove one of them' \
+  "$pptrain" validate wrong.toml
 
 # 4. A vocabulary that does not go with the data.
 expect "a vocabulary too small for bytes" 2 'vocabulary_size' "$pptrain" train job.toml --set model.vocabulary_size=100
@@ -94,6 +117,8 @@ expect "without it" 2 'no tokenizer for the 300 tokens.*--tokenizer TOKENIZER\.j
 expect "the folder of a job" 2 'outputs/own: the folder has no checkpoint .*write outputs/own/latest' \
   "$pptrain" generate outputs/own --prompt the --tokenizer elsewhere.json
 expect "a job without one" 0 'Summary' "$pptrain" train job.toml --set checkpoint.at_end=false --set 'job.name="none"'
+expect "the report of a folder of a job" 2 'outputs/own: is no run directory .*write outputs/own/latest' \
+  "$pptrain" report outputs/own
 expect "a run without one" 2 'outputs/none/latest: the folder has no checkpoint .*interval' \
   "$pptrain" generate outputs/none/latest --prompt the
 expect "to go on from nothing" 2 'nowhere\.h5' "$pptrain" train job.toml --resume nowhere.h5
@@ -101,7 +126,9 @@ expect "to go on from nothing" 2 'nowhere\.h5' "$pptrain" train job.toml --resum
 # 9. The wrong cluster.
 expect "a job in place of a cluster" 2 'job\.toml' "$pptrain" plan job.toml --cluster job.toml
 expect "a cluster in place of a job" 2 'cluster\.toml: this is a cluster and no job.*--cluster' "$pptrain" train cluster.toml
-expect "a cluster of other devices" 2 '2 devices for 1 ranks.*start 2 ranks' \
+printf '[node]\nkind = "dgx-h100"\n' >table.toml
+expect "a table in place of several" 2 'table\.toml:1: node is a table .*write \[\[node\]\]' "$pptrain" validate table.toml
+expect "a cluster of other devices" 2 '2 devices for 1 rank .*start 2 ranks' \
   "$pptrain" train job.toml --set 'cluster.file="cluster.toml"'
 
 # 10. The plan of another model.

@@ -37,6 +37,7 @@ job "a limit that no plan keeps" 2 'no plan that was found costs at most 1.00e-0
   "${one[@]}" --price l40s=1.5USD --set planner.max_cost=0.00001
 job "a speed that no plan has" 2 'no plan that was found has 1T tokens/s' plan "${one[@]}" --set planner.min_tokens_per_second=1e12
 job "a price without a currency" 2 'the price has no currency' plan "${one[@]}" --price l40s=1.5
+job "a price without a name" 2 '--price 1.5USD: names no node .*--price dgx-h100=98.32USD' sweep "${one[@]}" --price 1.5USD
 job "a price of what is not there" 2 'has neither nodes nor devices "l40".*did you mean .*l40s' plan "${one[@]}" --price l40=1.5USD
 job "no time between failures" 2 'is no time; write for instance 10000h' plan "${one[@]}" --mtbf often
 

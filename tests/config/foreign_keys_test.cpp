@@ -22,6 +22,8 @@ const std::map<std::string, std::string> called = {
     {"save_steps", "checkpoint.interval"},                            // TrainingArguments
     {"lr", "optimizer.learning_rate"},
     {"ep", "parallelism.expert"},
+    {"cp", "parallelism.context"},
+    {"pipeline_parallel_degree", "parallelism.pipeline"},  // torchtitan
     {"vocab_size", "model.vocabulary_size"},
     {"data_path", "data.train"},
     {"train", "training"},

@@ -123,6 +123,19 @@ TEST_CASE("unknown sections and keys name line and nearest name", "[config]") {
             .starts_with("--set trainingg.steps: trainingg is not known; did you mean tr"));
 }
 
+TEST_CASE("what describes the model stands alone", "[config]") {
+  CHECK(refused("[model]\nlayers = 3\nfrom = \"folder\"\n") ==
+        "c.toml:2: model.layers stands beside model.from (the folder's config.json describes the "
+        "model); remove one of them");
+  CHECK(refused("[model]\nname = \"bert-large\"\nheads = 4\n") ==
+        "c.toml:3: model.heads stands beside model.name (a \"bert-large\" has dimensions of its "
+        "own); remove one of them");
+  CHECK(refused("[model]\nhidden_size = 8\n[[model.layer]]\nkind = \"embedding\"\n")
+            .starts_with("c.toml:2: model.hidden_size stands beside model.layer ("));
+  CHECK(refused("[model]\nfrom = \"folder\"\nfron = 1\n") ==
+        "c.toml:3: model.fron is not known; did you mean model.from?");
+}
+
 TEST_CASE("duplicate keys name line and column", "[config]") {
   CHECK(refused("[training]\nsteps = 3\nsteps = 4\n").starts_with("c.toml:3:"));
 }

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -158,6 +159,24 @@ CheckpointHead read_head(const std::string& path) {
   throw_runtime_failure({path, "the checkpoint cannot be written", reason, "is the disk full?"});
 }
 
+/// Refuses a file of another kind, such as one of a model's folder.
+void check_is_hdf5(const std::string& path) {
+  constexpr std::string_view signature = "\x89HDF\r\n\x1a\n";
+  std::string begin(signature.size(), ' ');
+  std::ifstream file(path, std::ios::binary);
+  // What cannot be read is told where it is opened.
+  if (!file ||
+      (file.read(begin.data(), static_cast<std::streamsize>(begin.size())) && begin == signature))
+    return;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code ignored;
+  const bool is_of_model = std::filesystem::exists(folder / "config.json", ignored);
+  throw_bad_input({path, "this is no checkpoint", "it does not begin as an HDF5 file does",
+                   is_of_model ? fmt::format("name the model's folder, {}",
+                                             folder.empty() ? "." : folder.string())
+                               : "name a file checkpoints/step-N.h5 of a run"});
+}
+
 }  // namespace
 
 std::int64_t CheckpointDataset::num_elements() const {
@@ -242,6 +261,7 @@ CheckpointHead read_checkpoint_head(const std::string& path) {
     throw_bad_input({path, "this is no checkpoint", "it is a directory",
                      "name a file checkpoints/step-N.h5 of a run"});
   }
+  check_is_hdf5(path);
   try {
     CheckpointHead head = read_head(path);
     const DataFile file(path, DataFile::Mode::read);

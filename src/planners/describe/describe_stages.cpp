@@ -112,7 +112,7 @@ std::string blocks_text(const std::vector<Block>& blocks) {
     for (auto block = first; block != end; ++block) {
       const bool is_named = end - first <= most || block - first < most - 1 || block + 1 == end;
       if (is_named) {
-        layers.push_back(fmt::format("{}-{}", block->layers.begin, block->layers.end - 1));
+        layers.push_back(layers_text({block->layers}));
       } else if (block - first == most - 1) {
         layers.emplace_back("...");
       }

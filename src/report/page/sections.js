@@ -54,7 +54,7 @@ function trainingTexts(speed) {
   if (!training) return [seconds(speed.training_seconds), ""];
   return [seconds(training.seconds), [`${count(training.node_hours)} node-hours`,
     training.money === null ? null : `${money(training.money)} ${predicted.cost.currency}`,
-    training.kilowatt_hours === null ? null : `${count(1000 * training.kilowatt_hours)}Wh`].filter(Boolean).join(", ")];
+    training.kilowatt_hours === null ? null : count(1000 * training.kilowatt_hours).replace(/[kMGTP]?$/, " $&Wh")].filter(Boolean).join(", ")];
 }
 
 function costTiles(tile) {

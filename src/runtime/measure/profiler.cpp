@@ -161,9 +161,12 @@ void check_started_ranks(const Config& config, const Cluster& cluster) {
                                  ? fmt::format("{} {} started", cluster.num_devices(),
                                                cluster.num_devices() == 1 ? "was" : "were")
                                  : "this is one process: no mpirun or srun started it";
-  throw_bad_input({place, fmt::format("{} need {} ranks", join(degrees), ranks), reason,
-                   fmt::format("type mpirun -np {} pptrain train {}, or set a degree to \"auto\"",
-                               ranks, shell_word(config.source))});
+  throw_bad_input(
+      {place,
+       fmt::format("{} need{} {} ranks", join(degrees), degrees.size() == 1 ? "s" : "", ranks),
+       reason,
+       fmt::format("type mpirun -np {} pptrain train {}, or set a degree to \"auto\"", ranks,
+                   shell_word(config.source))});
 }
 
 }  // namespace

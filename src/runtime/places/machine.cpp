@@ -28,7 +28,8 @@ namespace {
 Machine emulated_or_given(MPI_Comm world, const std::string& path, Cluster cluster) {
   if (cluster.num_devices() != size_of(world)) {
     throw_bad_input({path,
-                     fmt::format("{} devices for {} ranks", cluster.num_devices(), size_of(world)),
+                     fmt::format("{} devices for {} rank{}", cluster.num_devices(), size_of(world),
+                                 size_of(world) == 1 ? "" : "s"),
                      "every rank drives one device",
                      fmt::format("start {} ranks; or plan without them, by times that are "
                                  "computed: pptrain plan --analytic",

@@ -288,6 +288,15 @@ TEST_CASE("equal stages share a row, and what differs has one of its own", "[pla
   for (int i = 0; i < 8; ++i) CHECK(has(more, fmt::format(" {0} {0} ", i)));
 }
 
+TEST_CASE("blocks of a layer are numbered as layers are", "[planners]") {
+  Plan plan = uniform_plan({{0, 8}}, 2, 1, 2, 2, "1f1b");
+  for (std::int64_t layer = 1; layer < 8; layer += 2)
+    plan.stages[0].blocks.push_back(
+        {{layer, layer + 1}, 1, 2, TensorPattern::all_to_all, {{0, 2}}, {}});
+  CHECK(has(in_one_line(describe_plan(plan, nodes_of(1, 2))),
+            "layers 1, 3, ..., 7 all-to-all 1 x 2"));
+}
+
 TEST_CASE("a plan has 25 lines of the screen at most, however many stages differ", "[planners]") {
   constexpr int stages = 40;
   const Profile profile = layers(stages);
