@@ -34,7 +34,9 @@ std::vector<TrainerKind> make_trainers() {
        .offload = false,
        .why_no_offload = "torchtitan moves weights and gradients there with it",
        .sent_rows = false,
-       .why_no_rows = "none of torchtitan's models that an export writes has experts"});
+       .why_no_rows = "none of torchtitan's models that an export writes has experts",
+       .why_no_tied_stages = "none of torchtitan's models of text has tied weights on several "
+                             "stages"});
   kinds.push_back(
       {.name = "flagscale",
        .title = "FlagScale",

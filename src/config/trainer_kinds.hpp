@@ -35,6 +35,7 @@ struct TrainerKind {
   std::string why_no_offload = {};
   bool sent_rows = true;  ///< whether replicas may divide experts
   std::string why_no_rows = {};
+  std::string why_no_tied_stages = {};  ///< why stages cannot share weights; empty: they can
 
   /// The stages of ZeRO that several replicas may have in plans of so many stages and members of a
   /// replica.

@@ -33,6 +33,10 @@ class ExportedPlans : public PlanRule {
            (trainer_.tensor && !heads_misfit(job_.shape, tensor_parallel, trainer_));
   }
 
+  bool allows_pipeline() const override {
+    return !job_.shape.tied || trainer_.why_no_tied_stages.empty();
+  }
+
   bool allows_cut(std::int64_t layer) const override {
     const std::vector<Interval>& blocks = job_.shape.blocks;
     return std::none_of(blocks.begin(), blocks.end(),

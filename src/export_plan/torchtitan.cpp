@@ -29,7 +29,7 @@ PossibleMisfit torchtitan_misfit(const ExportedPlan& exported, const TrainerKind
                   "beside pipeline or tensor parallelism torchtitan computes in bfloat16 only "
                   "where FSDP divides weights"};
   if (shape.tied && grid.pipeline > 1)
-    return Misfit{"tied weights on several stages", "none of torchtitan's models of text has them"};
+    return Misfit{"tied weights on several stages", trainer.why_no_tied_stages};
   return std::nullopt;
 }
 

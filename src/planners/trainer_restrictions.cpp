@@ -36,6 +36,8 @@ class TrainerKeys {
       refuse(fixed_.expert ? "expert" : "experts",
              fixed_.expert ? fmt::format("{}", *fixed_.expert) : "\"all-to-all\"",
              trainer_.why_no_rows);
+    if (fixed_.pipeline.value_or(1) > 1 && !rule_.allows_pipeline())
+      refuse("pipeline", fmt::format("{}", *fixed_.pipeline), trainer_.why_no_tied_stages);
     check_tensor();
   }
 
@@ -72,6 +74,7 @@ Restrictions as_trainer_runs(Restrictions restrictions, std::shared_ptr<const Pl
   if (!trainer.runs_chunks()) restrictions.virtual_stages = 1;
   if (!trainer.node_groups) restrictions.zero_group = ZeroGroup::replicas;
   if (!trainer.offload) restrictions.offload = false;
+  if (!rule->allows_pipeline()) restrictions.pipeline = 1;
   if (!trainer.sent_rows && restrictions.experts == Experts::chosen)
     restrictions.experts = Experts::columns;
   restrictions.offload_activations = false;

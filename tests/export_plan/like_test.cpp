@@ -12,6 +12,7 @@
 #include "planners/search.hpp"
 #include "profile/analytic.hpp"
 #include "support/catch.hpp"
+#include "support/complaint.hpp"
 #include "support/files.hpp"
 
 namespace pptrain {
@@ -120,6 +121,27 @@ TEST_CASE("typed keys find no plan for Megatron-LM or torchtitan that is faster"
     }
     CHECK(num_runs >= 5);
   }
+}
+
+TEST_CASE("torchtitan runs tied weights in one stage alone, and is planned for so", "[like]") {
+  const auto job = [](const std::string& model, const std::string& keys) {
+    const std::string text = fmt::format(
+        "[model]\nfrom = \"{}\"\ninitial = \"random\"\n[training]\nsequence_length = 16\n"
+        "precision = \"bf16\"\n[parallelism]\nlike = \"torchtitan\"\n{}",
+        source_file(model), keys);
+    return parse_config(text, "job.toml", source_file(""));
+  };
+  const auto pipeline = [&](const std::string& model) {
+    const Config config = job(model, "");
+    return as_trainer_runs(restrictions_of(config), rule_of_trainer(config), "job.toml").pipeline;
+  };
+  CHECK(pipeline("tests/data/models/qwen3") == 1);
+  CHECK_FALSE(pipeline("inputs/models/llama-small"));
+  const Config typed = job("tests/data/models/qwen3", "pipeline = 2\n");
+  CHECK(
+      complaint_of([&] {
+        as_trainer_runs(restrictions_of(typed), rule_of_trainer(typed), "job.toml");
+      }).starts_with("job.toml:9: pipeline = 2 with like = \"torchtitan\" (none of torchtitan's"));
 }
 
 TEST_CASE("replicas that divide samples are together in every stage", "[like]") {

@@ -2,6 +2,7 @@
 
 #include "cost/instances.hpp"
 #include "planners/large_instances.hpp"
+#include "planners/made_rule.hpp"
 #include "planners/published/amp/uniform_search.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
@@ -133,8 +134,9 @@ TEST_CASE("where nothing fits the reason names device, bytes and what would help
 
 TEST_CASE("a remedy is named when it helps, and only then", "[planners]") {
   const Profile profile = blocks(16, 0.0);
-  const auto why_not = [&](double memory) {
+  const auto why_not = [&](double memory, const std::shared_ptr<const PlanRule>& rule = nullptr) {
     Restrictions restrictions;
+    restrictions.rule = rule;
     restrictions.tensor = 1;
     restrictions.data = 4;
     restrictions.pipeline = 4;
@@ -149,6 +151,10 @@ TEST_CASE("a remedy is named when it helps, and only then", "[planners]") {
   // One block and 4 MB in each of the 16 stages would do with recomputation, on a grid of 4 x 4
   // only with ZeRO too.
   CHECK(why_not(0.9e9).ends_with("; try recompute = \"full\" with zero_stage = 3"));
+  const auto trainer = std::make_shared<MadeRule>();  // without ZeRO
+  CHECK(why_not(2.5e9, trainer).ends_with("; try data = pipeline = tensor = \"auto\""));
+  trainer->kind.recomputes = {Recompute::none};
+  CHECK(why_not(3.9e9, trainer).ends_with("; try data = pipeline = tensor = \"auto\""));
   CHECK(why_not(0.5e9).ends_with(
       "; no recomputation or ZeRO stage makes it fit: use more or larger devices"));
 }

@@ -18,9 +18,11 @@ struct MadeRule : PlanRule {
   std::int64_t layers_of_block = 1;  ///< chunks begin where a block does
   int most_members = 8;              ///< of a tensor-parallel group
   std::int64_t least_samples = 1;    ///< of a micro-batch
+  bool runs_pipelines = true;
 
   const TrainerKind& trainer() const override { return kind; }
   bool allows_degree(int tensor_parallel) const override { return tensor_parallel <= most_members; }
+  bool allows_pipeline() const override { return runs_pipelines; }
   bool allows_cut(std::int64_t layer) const override { return layer % layers_of_block == 0; }
   bool allows(const Instance& /*instance*/, const Plan& plan) const override {
     for (const Stage& stage : plan.stages) {

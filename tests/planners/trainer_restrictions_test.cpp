@@ -47,6 +47,22 @@ TEST_CASE("what is free is restricted to what a trainer has", "[planners]") {
   CHECK(rich.experts == Experts::chosen);
 }
 
+TEST_CASE("a model that a trainer runs in one stage alone is planned in one", "[planners]") {
+  const auto rule = std::make_shared<MadeRule>();
+  rule->runs_pipelines = false;
+  rule->kind.why_no_tied_stages = "weights are tied";
+  CHECK(as_trainer_runs(test::everything_free(), rule, "x.toml").pipeline == 1);
+  Restrictions fixed;
+  fixed.pipeline = 2;
+  CHECK(
+      complaint_of([&] { as_trainer_runs(fixed, rule, "x.toml"); }) ==
+      "x.toml: pipeline = 2 with like = \"made\" (weights are tied); leave pipeline out, or like");
+  fixed.pipeline = 1;
+  CHECK(as_trainer_runs(fixed, rule, "x.toml").pipeline == 1);
+  rule->runs_pipelines = true;
+  CHECK_FALSE(as_trainer_runs(test::everything_free(), rule, "x.toml").pipeline);
+}
+
 TEST_CASE("a key that is fixed to what a trainer has not is refused at its place", "[planners]") {
   Restrictions fixed;
   fixed.zero_stage = 2;

@@ -18,6 +18,8 @@ class PlanRule {
   virtual bool allows(const Instance& instance, const Plan& plan) const = 0;
   /// Whether the trainer divides the layers over so many members of a tensor-parallel group.
   virtual bool allows_degree(int tensor_parallel) const = 0;
+  /// Whether the trainer runs the model in several stages.
+  virtual bool allows_pipeline() const = 0;
   /// Whether a chunk may begin with this layer, which is not the first one.
   virtual bool allows_cut(std::int64_t layer) const = 0;
 };

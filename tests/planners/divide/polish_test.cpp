@@ -2,6 +2,7 @@
 
 #include "cost/instances.hpp"
 #include "planners/everything_free.hpp"
+#include "planners/made_rule.hpp"
 #include "planners/search.hpp"
 #include "support/catch.hpp"
 #include "support/complaint.hpp"
@@ -126,6 +127,12 @@ TEST_CASE("optimizer state is offloaded where nothing else fits, and only on req
   cluster.groups[0].host_link = {100.0, 0.0};
   cluster.finish("made");
   CHECK(advised());
+  const auto trainer = std::make_shared<MadeRule>();
+  trainer->kind.offload = false;
+  Restrictions like;
+  like.rule = trainer;
+  like.offload = false;
+  CHECK(search_plan("auto", instance, like, "x").why_not.find("offload") == std::string::npos);
   const SearchResult result = search_plan("auto", instance, offload, "x");
   REQUIRE(result.plan.has_value());
   CHECK(result.plan->stages[0].offload);

@@ -34,7 +34,15 @@ class Remedies {
   Recompute recompute() const { return restrictions_.recompute.value_or(Recompute::none); }
   int zero_stage() const { return static_cast<int>(restrictions_.zero_stage.value_or(0)); }
 
+  /// Whether the trainer that plans are for has these, where there is one.
+  bool is_run(Recompute recompute, int zero_stage) const {
+    if (!restrictions_.rule) return true;
+    const TrainerKind& trainer = restrictions_.rule->trainer();
+    return trainer.has(recompute) && trainer.has_zero_stage(zero_stage);
+  }
+
   bool fits_with(Recompute recompute, int zero_stage) const {
+    if (!is_run(recompute, zero_stage)) return false;
     Restrictions changed = restrictions_;
     changed.recompute = recompute;
     changed.zero_stage = zero_stage;
@@ -105,7 +113,10 @@ FitsUnder fits_on_grids(const SearchSpace& space, const GridsUnder& grids, const
 
 std::string offload_remedy(const SearchSpace& space) {
   const Instance& instance = space.instance;
-  if (space.restrictions.offload.value_or(true) || !instance.cluster.has_host_links()) return "";
+  const std::shared_ptr<const PlanRule>& rule = space.restrictions.rule;
+  const bool is_run = !rule || rule->trainer().offload;
+  if (!is_run || space.restrictions.offload.value_or(true) || !instance.cluster.has_host_links())
+    return "";
   // Layers are divided as if the state took no room; what the step holds of it is counted then.
   Profile without_state = instance.profile;
   without_state.bytes_per_parameter.optimizer = 0.0;
