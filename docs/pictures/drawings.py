@@ -246,7 +246,7 @@ def printout_picture(pptrain):
     printed = pptrain.run("plan", "inputs/gpt2-1.5b.toml", "--cluster", "inputs/clusters/aws-homogeneous.toml", "--analytic", "--set",
                           "training.precision=fp16", "--set", "planner.time_limit=36000")
     lines = [line if len(line) <= 100 else line[:99] + "…" for line in printed.splitlines()]
-    lines = [line for line in lines if not re.match(r"\s*(found in |(the )?best so far)", line)][:24]  # the time of a search is another each time
+    lines = [line for line in lines if not re.match(r"\s*(found in |(\w+ )*one$)", line)][:24]  # the time of a search is another each time
     marked = {}
     for begin, says in MARKS:
         at = next((i for i, line in enumerate(lines) if line.startswith(begin)), None)

@@ -206,7 +206,8 @@ const KeyTable search = {
     "",
     {{"candidates", "integer, at least 0", "", "Plans that were looked at."},
      {"seconds", seconds, "", "How long the search took."},
-     {"complete", "true or false", "true", "Whether it came to its end, before the time limit."},
+     {"complete", "true or false", "true",
+      "Whether no plan that the search leaves out can be faster; else more effort may find one."},
      {"schedules", "array of objects", "none", "The same stages in the order of other schedules."},
      {"rank_correlations", "object", "none",
       "How well closed forms rank plans; with `--correlation`."}}};

@@ -191,8 +191,11 @@ class RestrictionChecker {
     const int devices = instance_.cluster.num_devices();
     const double least = product_of_degrees();
     if (least <= devices) return;
-    refuse(first_fixed_degree(), fmt::format("{} needs {:.0f} devices", fixed_degrees(), least),
-           fmt::format("the cluster has {}", devices), "set one of them to \"auto\"");
+    const bool is_one = fixed_degrees().find(',') == std::string::npos;
+    refuse(first_fixed_degree(),
+           fmt::format("{} need{} {:.0f} devices", fixed_degrees(), is_one ? "s" : "", least),
+           fmt::format("the cluster has {}", devices),
+           is_one ? fmt::format("use at most {}", devices) : "set one of them to \"auto\"");
   }
 
   void check_pipeline() const {

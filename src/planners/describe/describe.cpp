@@ -175,7 +175,7 @@ std::string search_text(const Plan& plan) {
   const std::string text =
       fmt::format("found in {}, {} candidates looked at{}", format_seconds(plan.search_seconds),
                   format_count(static_cast<double>(plan.search_candidates)),
-                  plan.search_complete ? "" : "; the search was ended, this is the best so far");
+                  plan.search_complete ? "" : "; more effort may find a faster one");
   return "  " + wrapped(text, screen_columns() - 2, "  ") + "\n";
 }
 

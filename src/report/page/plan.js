@@ -143,7 +143,7 @@ function comparison(caption, title, chosen, choices) {
 function alternatives() {
   if (!predicted) return;
   const found = lastPlan.candidates > 0 ? `${count(lastPlan.candidates)} candidates in ${seconds(lastPlan.search_seconds)}` +
-    (lastPlan.search_complete ? ". " : "; the search was ended before it was through. ") : "";
+    (lastPlan.search_complete ? ". " : "; more effort may find a faster plan. ") : "";
   const bound = predicted.lower_bound_seconds > 0 ? `No plan can take less than ${seconds(predicted.lower_bound_seconds)}. ` : "";
   const reason = lastPlan.alternatives.length > 0 ? "\"Why not\" says in which parts of the step another plan takes more (+) or less (−) time." : "";
   const trial = other => other.measured_seconds === null ? null : `${seconds(other.measured_seconds)} in a trial`;

@@ -43,6 +43,21 @@ TEST_CASE("a grid has to multiply up to the devices", "[planners]") {
       "of 16); use data = 2, pipeline = 4, the nearest that do"));
 }
 
+TEST_CASE("degrees have to find their devices", "[planners]") {
+  const Profile profile = six_layers();
+  const Cluster cluster = nodes_of(1, 4);
+  Restrictions r;
+  const auto complaint = [&] {
+    return complaint_of([&] { search_plan("auto", {profile, cluster, 12}, r, "x.toml"); });
+  };
+  r.pipeline = 5;
+  CHECK(complaint() == "x.toml: pipeline = 5 needs 5 devices (the cluster has 4); use at most 4");
+  r.data = 2;
+  CHECK(complaint() ==
+        "x.toml: data = 2, pipeline = 5 need 10 devices (the cluster has 4); set one of them to "
+        "\"auto\"");
+}
+
 TEST_CASE("degrees that leave auto no plan are refused with the nearest ones", "[planners]") {
   const Profile profile = six_layers();
   const Cluster cluster = nodes_of(6, 8);
@@ -314,7 +329,7 @@ TEST_CASE("what no grid can be is left to planners of other shapes", "[planners]
   restrictions.data = 2;
   CHECK(complaint_of([&] {
           search_plan("auto", instance, restrictions, "x");
-        }).find("needs 4 devices") != std::string::npos);
+        }).find("need 4 devices") != std::string::npos);
 }
 
 }  // namespace

@@ -356,6 +356,16 @@ TEST_CASE("a plan ends with what it comes to, in lines of the screen", "[planner
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 80);
 }
 
+TEST_CASE("a plan says whether more effort may find a faster one", "[planners]") {
+  Said said;
+  const auto line = [&] { return in_one_line(describe_plan(said.plan, said.cluster)); };
+  said.plan.search_complete = false;
+  CHECK(has(line(), "5 candidates looked at; more effort may find a faster one"));
+  said.plan.search_complete = true;
+  CHECK(has(line(), "5 candidates looked at"));
+  CHECK_FALSE(has(line(), "effort"));
+}
+
 TEST_CASE("a plan that uses none of a kind, or of a group of nodes, says to leave them out",
           "[planners]") {
   Said said;
