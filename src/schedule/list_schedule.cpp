@@ -6,9 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/infinity.hpp"
-#include "schedule/arrivals.hpp"
-#include "schedule/cut_ports.hpp"
-#include "schedule/rank_events.hpp"
+#include "schedule/list_state.hpp"
 
 namespace pptrain {
 
@@ -17,91 +15,64 @@ class ListRun {
  public:
   explicit ListRun(const PipelineShape& shape)
       : shape_(shape),
-        ports_(shape),
-        chunks_(shape.num_chunks()),
-        ranks_(shape.ranks),
+        state_{std::vector<Chunk>(shape.num_chunks()),
+               std::vector<Rank>(shape.ranks),
+               CutPorts(shape),
+               {},
+               ListChoices(shape.ranks),
+               0},
         options_(3 * static_cast<std::size_t>(shape.chunks_per_rank) + 1) {
     for (int c = 0; c < shape.num_chunks(); ++c) {
-      chunks_[c].rank = shape.rank_of(c);
-      chunks_[c].seconds = shape.seconds_of(c);
-      if (!shape.stored.empty()) chunks_[c].bytes = shape.stored[c];
+      state_.chunks[c].rank = shape.rank_of(c);
+      state_.chunks[c].seconds = shape.seconds_of(c);
+      if (!shape.stored.empty()) state_.chunks[c].bytes = shape.stored[c];
     }
     for (int r = 0; r < shape.ranks; ++r) {
-      ranks_[r].limit = shape.most_stored.empty() ? shape.micro_batches * shape.chunks_per_rank
-                                                  : shape.most_stored[r];
-      ranks_[r].seconds = shape.rank_seconds(r);
+      state_.ranks[r].limit = shape.most_stored.empty()
+                                  ? shape.micro_batches * shape.chunks_per_rank
+                                  : shape.most_stored[r];
+      state_.ranks[r].seconds = shape.rank_seconds(r);
       for (int v = 0; v < shape.chunks_per_rank; ++v)
-        ranks_[r].chunks.push_back(shape.chunk_of(r, v));
+        state_.ranks[r].chunks.push_back(shape.chunk_of(r, v));
       if (!shape.room.empty()) {
-        ranks_[r].room = shape.room[r] * PipelineShape::rounding;
-        ranks_[r].backward = backward_bytes(shape.stored_of(r));
-        for (const int c : ranks_[r].chunks)
-          ranks_[r].weight = std::max(ranks_[r].weight, shape.stored[c].weight);
+        state_.ranks[r].room = shape.room[r] * PipelineShape::rounding;
+        state_.ranks[r].backward = backward_bytes(shape.stored_of(r));
+        for (const int c : state_.ranks[r].chunks)
+          state_.ranks[r].weight = std::max(state_.ranks[r].weight, shape.stored[c].weight);
       }
     }
-    result_.orders.resize(ranks_.size());
-    counts_.resize(ranks_.size());
+    result_.orders.resize(state_.ranks.size());
   }
 
   ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most) {
-    begin(policy, choices, most);
-    while (events_.any_left()) {
-      const RankEvents::Event event = events_.pop();
-      if (ranks_[event.rank].busy_until <= event.when) {
-        end_task(ranks_[event.rank]);
-        decide(event.rank, event.when);
-        if (too_late_) return nullptr;
-      }
-      if (event.source != end_of_task) await_arrival(event.source);
-    }
-    finish();
-    return result_.makespan <= most ? &result_ : nullptr;
+    policy_ = &policy;
+    num_saved_ = num_shared_ = 0;
+    begin();
+    return go_on(choices, {}, most, never);
   }
 
-  ListChoices& num_options() { return counts_; }
+  ListResult* run_changed(const ListChoices& choices, const std::vector<ListChange>& changes,
+                          double most) {
+    num_shared_ = num_saved_;
+    while (num_shared_ > 0 && makes_any(saved_[num_shared_ - 1], changes)) --num_shared_;
+    if (num_shared_ == 0) {
+      begin();
+    } else {
+      state_ = saved_[num_shared_ - 1];
+    }
+    return go_on(choices, changes, most,
+                 num_shared_ < num_saved_ ? never : place_of_save(num_saved_));
+  }
+
+  void keep() { num_saved_ = num_shared_; }
+
+  ListChoices& num_options() { return state_.num_options; }
 
  private:
-  struct Chunk {
-    int rank = 0;
-    TaskSeconds seconds;
-    StoredBytes bytes;
-    int lead = std::numeric_limits<int>::max();
-    Arrivals forwards;
-    Arrivals backwards;
-    int weight = 0;  // the next micro-batch of W
-  };
-  /// Events of what arrives for F and for B of chunk c are from 2 c and 2 c + 1.
-  static constexpr int end_of_task = -1;
-  /// The way of what a task makes to another chunk.
-  struct Delivery {
-    int source = end_of_task;  // of the event when it arrives; else nothing is sent
-    int micro_batch = 0;
-    const CutPorts::PortWay* way = nullptr;
-  };
-  struct RankState {
-    int warm_up = 0;
-    int stored = 0;
-    double bytes = 0.0;    // all that is stored
-    double waiting = 0.0;  // the part of it that W gives back
-    int forwards = 0;
-    int backwards = 0;
-    int oldest = 0;  // micro-batch that has an F left
-    double busy_until = 0.0;
-    double reduced = 0.0;     // the gradients of chunks that are through
-    double left = 0.0;        // seconds of the tasks that have not started
-    std::size_t started = 0;  // tasks
-    std::size_t decisions = 0;
-    Delivery delivery;  // of the task that runs
-  };
-  struct Rank : RankState {
-    std::vector<int> chunks;
-    int limit = 0;
-    double seconds = 0.0;  // of one micro-batch
-    double room = infinity;
-    double backward = 0.0;  // bytes that B of any chunk needs
-    double weight = 0.0;    // bytes that W of any chunk needs
-    TaskOrder order;        // of all tasks; those that have not started are of another run
-  };
+  using Chunk = ListState::Chunk;
+  using Rank = ListState::Rank;
+  using Delivery = ListState::Delivery;
+  static constexpr int end_of_task = ListState::end_of_task;
   /// The order of F and of B in units, the same on all ranks.
   struct Blocks {
     std::vector<int> forwards;       // the rank's chunk of its k-th F
@@ -115,14 +86,61 @@ class ListRun {
     double preference = 0.0;
   };
 
-  void begin(const ListPolicy& policy, const ListChoices& choices, double most) {
-    policy_ = &policy;
+  static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+
+  /// Whether a run has made any of these choices until then.
+  static bool makes_any(const ListState& state, const std::vector<ListChange>& changes) {
+    return std::any_of(changes.begin(), changes.end(), [&state](const ListChange& change) {
+      return state.ranks[change.rank].decisions > change.decision;
+    });
+  }
+
+  /// Runs from the state to the end, and saves states after `next_save` tasks and more.
+  ListResult* go_on(const ListChoices& choices, const std::vector<ListChange>& changes, double most,
+                    std::size_t next_save) {
     choices_ = &choices;
     latest_ = most * (1.0 + 1e-9);  // sums of seconds round
     too_late_ = false;
-    ports_.free_all();
+    while (state_.events.any_left()) {
+      if (state_.started >= next_save) next_save = save_before(changes);
+      const RankEvents::Event event = state_.events.pop();
+      if (state_.ranks[event.rank].busy_until <= event.when) {
+        end_task(state_.ranks[event.rank]);
+        decide(event.rank, event.when);
+        if (too_late_) return nullptr;
+      }
+      if (event.source != end_of_task) await_arrival(event.source);
+    }
+    finish();
+    return result_.makespan <= most ? &result_ : nullptr;
+  }
+
+  /// Saves the state, unless the run has made one of the changes. Returns after how many tasks the
+  /// next one is to be saved.
+  std::size_t save_before(const std::vector<ListChange>& changes) {
+    if (makes_any(state_, changes)) return never;
+    if (num_saved_ < saved_.size()) {
+      saved_[num_saved_] = state_;
+    } else {
+      saved_.push_back(state_);
+    }
+    num_shared_ = ++num_saved_;
+    return place_of_save(num_saved_);
+  }
+
+  /// After how many tasks the state with this number is saved.
+  std::size_t place_of_save(std::size_t number) const {
+    constexpr std::size_t most_saved = 8;
+    const auto tasks = 3 * static_cast<std::size_t>(shape_.num_chunks() * shape_.micro_batches);
+    return number < most_saved ? (number + 1) * tasks / (most_saved + 1) : never;
+  }
+
+  void begin() {
+    const ListPolicy& policy = *policy_;
+    state_.started = 0;
+    state_.ports.free_all();
     for (int c = 0; c < shape_.num_chunks(); ++c) {
-      Chunk& chunk = chunks_[c];
+      Chunk& chunk = state_.chunks[c];
       chunk.lead = policy.lead > 0.0
                        ? std::max(1, static_cast<int>(policy.lead * (shape_.num_chunks() - c)))
                        : std::numeric_limits<int>::max();
@@ -130,16 +148,16 @@ class ListRun {
       chunk.backwards.begin(shape_.micro_batches, infinity);
       chunk.weight = 0;
     }
-    events_.clear();
+    state_.events.clear();
     for (int r = 0; r < shape_.ranks; ++r) {
-      Rank& rank = ranks_[r];
-      static_cast<RankState&>(rank) = {};
+      Rank& rank = state_.ranks[r];
+      static_cast<ListState::RankProgress&>(rank) = {};
       rank.warm_up = policy.warm_up * (shape_.ranks - r) * shape_.chunks_per_rank;
       rank.left = shape_.micro_batches * rank.seconds;
       rank.order.resize(3 *
                         static_cast<std::size_t>(shape_.micro_batches * shape_.chunks_per_rank));
-      counts_[r].clear();
-      events_.push({0.0, r, end_of_task});
+      state_.num_options[r].clear();
+      state_.events.push({0.0, r, end_of_task});
     }
     plan_blocks();
   }
@@ -147,8 +165,8 @@ class ListRun {
   void finish() {
     result_.makespan = 0.0;
     result_.sum_of_ends = 0.0;
-    for (std::size_t r = 0; r < ranks_.size(); ++r) {
-      Rank& rank = ranks_[r];
+    for (std::size_t r = 0; r < state_.ranks.size(); ++r) {
+      Rank& rank = state_.ranks[r];
       PPTRAIN_ASSERT(rank.started == rank.order.size(), "{} of {} tasks", rank.started,
                      rank.order.size());
       const double end = std::max(rank.busy_until, rank.reduced);
@@ -166,9 +184,9 @@ class ListRun {
     double stored = rank.bytes + chunk.bytes.before;
     if (chunk.forwards.next() != rank.oldest) {
       for (const int other : rank.chunks) {
-        if (chunks_[other].forwards.next() != rank.oldest) continue;
+        if (state_.chunks[other].forwards.next() != rank.oldest) continue;
         ++needed;
-        stored += chunks_[other].bytes.before;
+        stored += state_.chunks[other].bytes.before;
       }
     }
     const double beside =
@@ -215,13 +233,13 @@ class ListRun {
   }
 
   void decide(int r, double now) {
-    Rank& rank = ranks_[r];
+    Rank& rank = state_.ranks[r];
     num_options_ = 0;
     double next_arrival = infinity;
     bool blocked = false;
     const bool warming = rank.backwards == 0 && rank.forwards < rank.warm_up;
     for (const int c : rank.chunks) {
-      const Chunk& chunk = chunks_[c];
+      const Chunk& chunk = state_.chunks[c];
       // What arrives behind another arrival changes nothing.
       if (const double ready = chunk.forwards.ready();
           (ready <= now || ready < next_arrival) && forward_turn(rank, c)) {
@@ -253,7 +271,7 @@ class ListRun {
   /// W that would delay what comes too long is put off, unless an F waits for its memory.
   void add_weights(const Rank& rank, double now, double next_arrival, bool blocked) {
     for (const int c : rank.chunks) {
-      const Chunk& chunk = chunks_[c];
+      const Chunk& chunk = state_.chunks[c];
       if (chunk.weight == chunk.backwards.next()) continue;
       const bool fits =
           now + chunk.seconds.backward_weight * (1.0 - policy_->patience) <= next_arrival;
@@ -274,7 +292,7 @@ class ListRun {
       if (choice != 0) choice %= num_options_;
     }
     ++rank.decisions;
-    counts_[r].push_back(static_cast<unsigned char>(num_options_));
+    state_.num_options[r].push_back(static_cast<unsigned char>(num_options_));
     const auto end = options_.begin() + static_cast<std::ptrdiff_t>(num_options_);
     auto chosen = options_.begin() + static_cast<std::ptrdiff_t>(choice);
     const auto first = [](const Option& a, const Option& b) { return a.preference > b.preference; };
@@ -287,7 +305,7 @@ class ListRun {
   }
 
   void start(Rank& rank, int r, const Option& option, double now) {
-    Chunk& chunk = chunks_[option.chunk];
+    Chunk& chunk = state_.chunks[option.chunk];
     const ChunkId id(option.chunk);
     too_late_ = now + rank.left > latest_;
     if (option.kind == TaskKind::forward) {
@@ -318,23 +336,26 @@ class ListRun {
 
   void find_oldest(Rank& rank) const {
     rank.oldest = shape_.micro_batches;
-    for (const int c : rank.chunks) rank.oldest = std::min(rank.oldest, chunks_[c].forwards.next());
+    for (const int c : rank.chunks)
+      rank.oldest = std::min(rank.oldest, state_.chunks[c].forwards.next());
   }
 
   void run(Rank& rank, int r, const Task& task, double now, double end) {
     rank.order[rank.started++] = task;
+    ++state_.started;
     rank.left -= end - now;
     rank.busy_until = end;
-    events_.push({end, r, end_of_task});
+    state_.events.push({end, r, end_of_task});
     const int i = task.micro_batch.value;
     if (task.kind == TaskKind::forward && task.chunk.value + 1 == shape_.num_chunks()) {
-      chunks_.back().backwards.expect(i, end);
+      state_.chunks.back().backwards.expect(i, end);
       return;
     }
     rank.delivery = delivery_of(task);
     const Delivery& sent = rank.delivery;
     if (sent.source == end_of_task) return;
-    arrivals_of(sent.source).expect(i, ports_.arrival(*sent.way, end));  // as far as is known now
+    arrivals_of(sent.source).expect(i, state_.ports.arrival(sent.way, end));  // as far as is known
+                                                                              // now
   }
 
   /// Sends what the rank's last task has made.
@@ -342,19 +363,19 @@ class ListRun {
     const Delivery sent = std::exchange(rank.delivery, {});
     if (sent.source == end_of_task) return;
     Arrivals& arrivals = arrivals_of(sent.source);
-    arrivals.send(sent.micro_batch, ports_.send(*sent.way, rank.busy_until));
+    arrivals.send(sent.micro_batch, state_.ports.send(sent.way, rank.busy_until));
     if (!arrivals.waits()) await_arrival(sent.source);
   }
 
   /// Adds an event for the next of what was sent that arrives while its rank is free.
   void await_arrival(int source) {
-    const int rank = chunks_[source / 2].rank;
-    if (const auto when = arrivals_of(source).await(ranks_[rank].busy_until))
-      events_.push({*when, rank, source});
+    const int rank = state_.chunks[source / 2].rank;
+    if (const auto when = arrivals_of(source).await(state_.ranks[rank].busy_until))
+      state_.events.push({*when, rank, source});
   }
 
   Arrivals& arrivals_of(int source) {
-    Chunk& chunk = chunks_[source / 2];
+    Chunk& chunk = state_.chunks[source / 2];
     return source % 2 == 0 ? chunk.forwards : chunk.backwards;
   }
 
@@ -362,26 +383,25 @@ class ListRun {
     const int c = task.chunk.value;
     const int i = task.micro_batch.value;
     if (task.kind == TaskKind::forward) {
-      return {2 * (c + 1), i, &ports_.forward(c)};
+      return {2 * (c + 1), i, CutPorts::forward(c)};
     }
     if (task.kind != TaskKind::backward_input || c == 0) return {};
-    return {2 * (c - 1) + 1, i, &ports_.backward(c - 1)};
+    return {2 * (c - 1) + 1, i, CutPorts::backward(c - 1)};
   }
 
   const PipelineShape& shape_;
   const ListPolicy* policy_ = nullptr;
   const ListChoices* choices_ = nullptr;
-  CutPorts ports_;
-  std::vector<Chunk> chunks_;
-  std::vector<Rank> ranks_;
+  ListState state_;
   std::vector<Option> options_;  // of a decision, the first ones
   std::size_t num_options_ = 0;
-  ListChoices counts_;  // of options, by rank and decision
   Blocks blocks_;
-  RankEvents events_;
   double latest_ = infinity;
   bool too_late_ = false;
   ListResult result_;
+  std::vector<ListState> saved_;  // of the run that is kept: the first `num_saved_`
+  std::size_t num_saved_ = 0;
+  std::size_t num_shared_ = 0;  // of these, through which the last run went too
 };
 
 ListScheduler::ListScheduler(const PipelineShape& shape) : run_(std::make_unique<ListRun>(shape)) {}
@@ -393,6 +413,13 @@ ListChoices& ListScheduler::num_options() { return run_->num_options(); }
 ListResult* ListScheduler::run(const ListPolicy& policy, const ListChoices& choices, double most) {
   return run_->run(policy, choices, most);
 }
+
+ListResult* ListScheduler::run_changed(const ListChoices& choices,
+                                       const std::vector<ListChange>& changes, double most) {
+  return run_->run_changed(choices, changes, most);
+}
+
+void ListScheduler::keep() { run_->keep(); }
 
 ListResult list_schedule(const PipelineShape& shape, const ListPolicy& policy,
                          const ListChoices& choices) {

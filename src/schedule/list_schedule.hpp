@@ -32,6 +32,12 @@ struct ListPolicy {
 /// from the option that the policy prefers. Shorter or empty: as the policy says.
 using ListChoices = std::vector<std::vector<unsigned char>>;
 
+/// A decision of which a run makes another choice than the one before.
+struct ListChange {
+  std::size_t rank = 0;
+  std::size_t decision = 0;
+};
+
 struct ListResult {
   std::vector<TaskOrder> orders;
   double makespan = 0.0;
@@ -59,6 +65,14 @@ class ListScheduler {
   /// What `list_schedule` gives, until the next call; null where it ends after `most` seconds. A
   /// caller may swap it for another result.
   ListResult* run(const ListPolicy& policy, const ListChoices& choices, double most);
+  /// What `run` gives for the policy of the last run that was kept, which must still exist, and
+  /// choices that differ from those of that run in `changes`. Goes on from a state of that run
+  /// before the first of them.
+  ListResult* run_changed(const ListChoices& choices, const std::vector<ListChange>& changes,
+                          double most);
+  /// Keeps the last run of `run_changed` as the one from which later choices differ. One of `run`
+  /// is kept in any case.
+  void keep();
   /// Between how many options each rank chose at each of its decisions in the last run. A caller
   /// may swap it for that of another run.
   ListChoices& num_options();

@@ -87,9 +87,9 @@ class Replayer {
     if (task.kind == TaskKind::forward && c + 1 == shape_.num_chunks()) {
       gradients_[at(c, i)] = end;
     } else if (task.kind == TaskKind::forward) {
-      deliver(inputs_[at(c + 1, i)], ports_.send(ports_.forward(c), end), c + 1);
+      deliver(inputs_[at(c + 1, i)], ports_.send(CutPorts::forward(c), end), c + 1);
     } else if (task.kind != TaskKind::backward_weight && c > 0) {
-      deliver(gradients_[at(c - 1, i)], ports_.send(ports_.backward(c - 1), end), c - 1);
+      deliver(gradients_[at(c - 1, i)], ports_.send(CutPorts::backward(c - 1), end), c - 1);
     }
     const bool adds_gradients =
         task.kind == TaskKind::backward || task.kind == TaskKind::backward_weight;
@@ -131,8 +131,9 @@ double port_bound(const PipelineShape& shape, const std::vector<double>& first_i
     }
   };
   for (int cut = 0; cut + 1 < shape.num_chunks(); ++cut) {
-    add(ports.forward(cut), first_input[cut] + shape.seconds_of(cut).forward);
-    add(ports.backward(cut), first_gradient[cut + 1] + shape.seconds_of(cut + 1).backward_input);
+    add(ports.way(CutPorts::forward(cut)), first_input[cut] + shape.seconds_of(cut).forward);
+    add(ports.way(CutPorts::backward(cut)),
+        first_gradient[cut + 1] + shape.seconds_of(cut + 1).backward_input);
   }
   double bound = 0.0;
   for (std::size_t port = 0; port < busy.size(); ++port)

@@ -161,19 +161,20 @@ class Search {
     const long choice_work = std::min(most_choice_work / part, most_choices * tasks_);
     if (!optimal(attempt)) scheduler_.run(*attempt.policy, choices, infinity);
     ListChoices num_options = scheduler_.num_options();
+    std::vector<ListChange> decisions;
     for (long work = 0; !optimal(attempt) && work + tasks_ <= choice_work; work += tasks_) {
       work_ += tasks_;
       const std::vector<ChangedChoice> changes = change(choices, random);
-      // The schedule stays what it is, and so no worse.
-      if (std::none_of(changes.begin(), changes.end(), [&](const ChangedChoice& one) {
-            return changes_decision(one, choices, num_options);
-          })) {
-        continue;
+      decisions.clear();
+      for (const ChangedChoice& one : changes) {
+        if (changes_decision(one, choices, num_options)) decisions.push_back({one.rank, one.place});
       }
-      ListResult* result = scheduler_.run(*attempt.policy, choices, attempt.result.makespan);
+      if (decisions.empty()) continue;  // the schedule stays what it is, and so no worse
+      ListResult* result = scheduler_.run_changed(choices, decisions, attempt.result.makespan);
       if (result != nullptr && !better(attempt.result, *result)) {
         std::swap(attempt.result, *result);
         std::swap(num_options, scheduler_.num_options());
+        scheduler_.keep();
         continue;
       }
       for (auto one = changes.rbegin(); one != changes.rend(); ++one)

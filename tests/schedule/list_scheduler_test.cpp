@@ -88,6 +88,42 @@ TEST_CASE("a scheduler makes one schedule after another", "[schedule]") {
   }
 }
 
+TEST_CASE("schedules with changed choices are those that are made from the start", "[schedule]") {
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    INFO("seed " << seed);
+    Draws draws(seed);
+    const PipelineShape shape = draws.shape();
+    const ListPolicy policy = draws.policy();
+    ListScheduler scheduler(shape);
+    ListChoices kept = draws.choices(shape);
+    double makespan = scheduler.run(policy, kept, infinity)->makespan;
+    for (int i = 0; i < 30; ++i) {
+      INFO("run " << i);
+      ListChoices choices = kept;
+      std::vector<ListChange> changes;
+      for (int left = draws.pick(1, 3); left > 0; --left) {
+        const auto rank = static_cast<std::size_t>(draws.pick(0, shape.ranks - 1));
+        const auto decision =
+            static_cast<std::size_t>(draws.pick(0, static_cast<int>(choices[rank].size()) - 1));
+        choices[rank][decision] = static_cast<unsigned char>(draws.pick(0, 2));
+        changes.push_back({rank, decision});
+      }
+      const ListResult alone = list_schedule(shape, policy, choices);
+      const double most = makespan * draws.between(1.0, 1.1);
+      const ListResult* result = scheduler.run_changed(choices, changes, most);
+      REQUIRE((result != nullptr) == (alone.makespan <= most));
+      if (result == nullptr) continue;
+      CHECK(result->orders == alone.orders);
+      CHECK(result->makespan == alone.makespan);
+      CHECK(result->sum_of_ends == alone.sum_of_ends);
+      if (draws.pick(0, 1) == 0) continue;
+      scheduler.keep();
+      kept = choices;
+      makespan = alone.makespan;
+    }
+  }
+}
+
 TEST_CASE("a choice counts by what is left of it beyond the number of options", "[schedule]") {
   for (unsigned seed = 0; seed < 50; ++seed) {
     INFO("seed " << seed);
