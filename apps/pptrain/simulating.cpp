@@ -132,8 +132,7 @@ std::string simulation_text(const Simulation& simulation, const Instance& instan
     rows.push_back({name == "amp" ? "AMP's formula" : "DAPPLE's formula", format_seconds(seconds)});
   rows.push_back({"lower bound", format_seconds(comparison.lower_bound_seconds)});
   const std::string head =
-      fmt::format("{}, {} with {} micro-batches of {} samples, {}", plan.model, plan.shape(),
-                  plan.micro_batches, plan.samples_per_micro_batch(), order);
+      fmt::format("{}, {} with {}, {}", plan.model, plan.shape(), micro_batches_text(plan), order);
   std::string text = wrapped(head, screen_columns(), "  ") + "\n";
   text += align(rows) + "\n" + device_table(simulation, programs, instance.cluster);
   const std::string picture = pipeline_picture(simulation, programs);

@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "planners/describe/describe.hpp"
+
 namespace pptrain {
 
 ExportFile page_file(const ExportedPlan& exported, const ExportPage& page) {
   const Plan& plan = exported.plan;
   std::string text = fmt::format("# {} by {}\n\n", exported.model.name, page.title);
-  text += fmt::format(
-      "`pptrain export-plan` wrote this folder from a plan of {}: {}, {} micro-batches of {} "
-      "samples, ",
-      plan.planner.empty() ? "unknown origin" : "planner `" + plan.planner + "`", plan.shape(),
-      plan.micro_batches, plan.micro_batch_size);
+  text += fmt::format("`pptrain export-plan` wrote this folder from a plan of {}: {}, {}, ",
+                      plan.planner.empty() ? "unknown origin" : "planner `" + plan.planner + "`",
+                      plan.shape(), micro_batches_text(plan));
   text += fmt::format("schedule `{}`. It follows {}.\n\n## How to use it\n\n", plan.schedule.name,
                       page.version);
   for (std::size_t i = 0; i < page.steps.size(); ++i)

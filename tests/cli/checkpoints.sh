@@ -192,7 +192,8 @@ grep -q 'going back to the checkpoint before it' errors.txt || fail "a damaged c
 [[ -e $(checkpoint_of chosen 21) ]] || fail "a checkpoint of another job's run was set aside"
 code=0
 train --resume chosen/stopped || code=$?
-[[ $code -eq 2 ]] && grep -q 'write chosen/stopped/latest' errors.txt || fail "the folder of a job is no run directory"
+[[ $code -eq 2 ]] || fail "exit code $code instead of 2 for the folder of a job"
+grep -q 'write chosen/stopped/latest' errors.txt || fail "the folder of a job is no run directory"
 
 # --- bad checkpoints ---------------------------------------------------------------------------------------------
 

@@ -168,6 +168,8 @@ for searched in megatron:1 megatron:2 torchtitan:1 torchtitan:2; do
   IFS=: read -r trainer pipeline <<<"$searched"
   plan llama.toml --like "$trainer" --set parallelism.context=2 --set "parallelism.pipeline=$pipeline" --set parallelism.tensor=1
   exported "$trainer, $pipeline stages of replicas that divide samples" "$trainer" llama.toml 1 "4 4"
+  check "its page counts whole samples, as the plan does" grep -qF \
+    "$(COLUMNS=200 "$pptrain" simulate llama.toml --plan plan.json --like "$trainer" 2>/dev/null | grep -oE '[0-9]+ micro-batch[es]* of [0-9]+ sample')" out/README.md
 done
 cp plan.json context.json
 

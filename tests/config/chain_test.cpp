@@ -244,7 +244,8 @@ TEST_CASE("keys of another kind of layer, and dimensions beside a chain, are ref
   CHECK(complaint_about_block("tied = true\n")
             .starts_with("chain.toml:6: model.layer.tied is not known"));
   const std::string beside = "[model]\nhidden_size = 48\n" + embedding + block("") + output;
-  CHECK(complaint_about(beside).starts_with("chain.toml:2: model.hidden_size stands beside model.layer"));
+  CHECK(complaint_about(beside).starts_with(
+      "chain.toml:2: model.hidden_size stands beside model.layer"));
   CHECK(complaint_about("[model]\nfrom = \"x\"\n" + embedding + block("") + output)
             .starts_with("chain.toml:2: model.from"));
 }

@@ -162,11 +162,9 @@ std::string shared_cores_text(const Plan& plan, const Cluster& cluster) {
 
 /// "plan by auto: PP 2 x DP 8 x TP 1, ZeRO 3 (FSDP), schedule 1f1b, 8 micro-batches of 8 samples"
 std::string head_text(const Plan& plan) {
-  const std::string text =
-      fmt::format("plan by {}: {}{}, schedule {}, {} micro-batch{} of {} sample{}", plan.planner,
-                  plan.shape(), common_choices_text(plan), schedule_text(plan.schedule),
-                  plan.micro_batches, plan.micro_batches == 1 ? "" : "es",
-                  plan.samples_per_micro_batch(), plan.samples_per_micro_batch() == 1 ? "" : "s");
+  const std::string text = fmt::format("plan by {}: {}{}, schedule {}, {}", plan.planner,
+                                       plan.shape(), common_choices_text(plan),
+                                       schedule_text(plan.schedule), micro_batches_text(plan));
   return wrapped(text, screen_columns(), "  ") + "\n";
 }
 
@@ -202,6 +200,12 @@ std::string describe_gradients(const Profile& profile) {
 
 std::string computing_text(double bubble_fraction) {
   return fmt::format("devices compute {} of it", format_percent(1.0 - bubble_fraction));
+}
+
+std::string micro_batches_text(const Plan& plan) {
+  const std::int64_t samples = plan.samples_per_micro_batch();
+  return fmt::format("{} micro-batch{} of {} sample{}", plan.micro_batches,
+                     plan.micro_batches == 1 ? "" : "es", samples, samples == 1 ? "" : "s");
 }
 
 std::string describe_plan(const Plan& plan, const Cluster& cluster) {

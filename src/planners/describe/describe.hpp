@@ -17,6 +17,9 @@ std::string describe_gradients(const Profile& profile);
 /// compute 92 % of it".
 std::string computing_text(double bubble_fraction);
 
+/// Text for people: "8 micro-batches of 64 samples".
+std::string micro_batches_text(const Plan& plan);
+
 /// Text for people, of 25 lines at most where those of --correlation are not among them: the plan
 /// stage by stage, its prediction, and its alternatives in short.
 std::string describe_plan(const Plan& plan, const Cluster& cluster);
