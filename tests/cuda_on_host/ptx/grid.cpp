@@ -44,6 +44,31 @@ class KeptDenormals {
   std::fenv_t before_ = {};
 };
 
+/// The lane that a shuffle takes its value from.
+struct LaneSource {
+  unsigned lane = 0;
+  bool is_there = false;  // else a lane keeps its own value
+};
+
+/// `b` and `c` are operands of the shuffle (PTX ISA, "shfl.sync").
+LaneSource source_of(unsigned lane, const Instruction& one, unsigned b, unsigned c) {
+  const unsigned segment = c >> 8 & 31U, clamp = c & 31U;
+  const unsigned lowest = lane & segment, highest = lowest | (clamp & ~segment);
+  const unsigned by = b & 31U;
+  LaneSource source;
+  switch (one.shuffle) {
+    case Shuffle::up: source = {lane - by, lane >= by && lane - by >= highest}; break;
+    case Shuffle::down: source = {lane + by, lane + by <= highest}; break;
+    case Shuffle::butterfly: source = {lane ^ by, (lane ^ by) <= highest}; break;
+    case Shuffle::index:
+      source.lane = lowest | (by & ~segment);
+      source.is_there = source.lane <= highest;
+      break;
+  }
+  if (!source.is_there) source.lane = lane;
+  return source;
+}
+
 /// Block numbers of all launches, by which shared memory of an earlier block is told from one's
 /// own.
 unsigned next_block = 0;
@@ -330,7 +355,7 @@ class Grid {
     if (is_barrier) Clock::pass_warp_barrier(clocks, mask);
   }
 
-  /// Each lane gets the value of another one; PTX ISA, "shfl.sync".
+  /// Each lane gets the value of another one.
   void exchange(unsigned first, unsigned mask, const Instruction& one) {
     std::array<Register, lanes> values = {};
     for (unsigned l = 0; l < lanes; ++l) {
@@ -351,29 +376,6 @@ class Grid {
 
   Register operand(unsigned thread, const Instruction& one, unsigned number) const {
     return threads_[thread].registers[static_cast<std::size_t>(one.operands[number])];
-  }
-
-  struct LaneSource {
-    unsigned lane = 0;
-    bool is_there = false;
-  };
-
-  static LaneSource source_of(unsigned lane, const Instruction& one, unsigned b, unsigned c) {
-    const unsigned segment = c >> 8 & 31U, clamp = c & 31U;
-    const unsigned lowest = lane & segment, highest = lowest | (clamp & ~segment);
-    const unsigned by = b & 31U;
-    LaneSource source;
-    switch (one.shuffle) {
-      case Shuffle::up: source = {lane - by, lane >= by && lane - by >= highest}; break;
-      case Shuffle::down: source = {lane + by, lane + by <= highest}; break;
-      case Shuffle::butterfly: source = {lane ^ by, (lane ^ by) <= highest}; break;
-      case Shuffle::index:
-        source.lane = lowest | (by & ~segment);
-        source.is_there = source.lane <= highest;
-        break;
-    }
-    if (!source.is_there) source.lane = lane;
-    return source;
   }
 
   /// False: all threads have ended.

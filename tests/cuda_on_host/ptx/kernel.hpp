@@ -75,8 +75,9 @@ struct Parameter {
 };
 
 struct Kernel {
-  std::string name;  ///< as C++ spells it
-  std::string file;  ///< of its PTX, without folders
+  std::string name;    ///< as C++ spells it
+  std::string symbol;  ///< as the linker does
+  std::string file;    ///< of its PTX, without folders
   std::vector<Instruction> code;
   std::vector<std::string> texts;    ///< of each instruction
   std::vector<std::string> sources;  ///< "norm.cu:12"; the first one is empty: unknown
