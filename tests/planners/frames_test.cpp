@@ -424,6 +424,32 @@ TEST_CASE("a queue of frames ends where frames have next to no work", "[planners
   CHECK_FALSE(queue.any_left());
 }
 
+TEST_CASE("a queue of frames gives divisions before what is not divided where that is asked",
+          "[planners]") {
+  FrameQueue queue(infinity);
+  const auto push = [&queue](WaitingFrame::Rung rung, int index, double bound) {
+    WaitingFrame frame;
+    frame.rung = rung;
+    frame.index = index;
+    frame.bound = frame.likely = frame.estimate = bound;
+    queue.push(std::move(frame));
+  };
+  push(WaitingFrame::Rung::first, 0, 1.0);
+  CHECK_FALSE(queue.any_division_left());
+  push(WaitingFrame::Rung::division, 1, 3.0);
+  push(WaitingFrame::Rung::division, 2, 2.0);
+  push(WaitingFrame::Rung::division, 3, 1.5);
+  REQUIRE(queue.any_division_left());
+  CHECK(queue.pop_division().index == 3);
+  REQUIRE(queue.any_left());
+  CHECK(queue.pop().index == 0);
+  REQUIRE(queue.any_left());
+  CHECK(queue.pop().index == 2);
+  queue.set_limit(3.0);
+  CHECK_FALSE(queue.any_division_left());
+  CHECK_FALSE(queue.any_left());
+}
+
 TEST_CASE("frames and the whole search come to the same with any number of threads", "[planners]") {
   const Profile profile = blocks(12, 0.4);
   const Cluster cluster = mixed_nodes(2, 4);

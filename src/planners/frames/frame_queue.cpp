@@ -56,7 +56,7 @@ void FrameQueue::push_others(WaitingFrame waiting) {
 void FrameQueue::enqueue(WaitingFrame waiting) {
   if (waiting.bound >= limit_) return drop(waiting);
   waiting.number = next_number_++;
-  queue_.push(std::move(waiting));
+  queue_of(waiting).push(std::move(waiting));
 }
 
 /// Leaves out a frame whose bound is above the limit. Its siblings, whose bounds may be below, no
@@ -109,31 +109,59 @@ void FrameQueue::release(const WaitingFrame& frame, double more, bool simulated)
   }
 }
 
-/// Drops what cannot be better, and puts back what was learned to take longer than it was thought
-/// to.
+FrameQueue::Queue& FrameQueue::queue_of(const WaitingFrame& waiting) {
+  return waiting.rung == WaitingFrame::Rung::division ? divisions_ : undivided_;
+}
+
+/// The queue whose first frame leaves before that of the other one.
+FrameQueue::Queue& FrameQueue::next_queue() {
+  if (divisions_.empty()) return undivided_;
+  if (undivided_.empty()) return divisions_;
+  return undivided_.top() > divisions_.top() ? divisions_ : undivided_;
+}
+
 bool FrameQueue::any_left() {
-  while (!queue_.empty()) {
-    const WaitingFrame& top = queue_.top();
-    if (top.bound >= limit_) {
-      drop(pop());
-      continue;
-    }
-    const bool unknown =
-        top.rung == WaitingFrame::Rung::division || top.rung == WaitingFrame::Rung::others;
-    if (!unknown || top.told) return true;
-    const double estimate = top.likely * usual_ratio(top);
-    if (!(estimate > top.estimate)) return true;  // nor where one of them is no number
-    WaitingFrame waiting = pop();
-    waiting.estimate = estimate;
-    queue_.push(std::move(waiting));
+  while (!next_queue().empty()) {
+    if (settle_first(next_queue())) return true;
   }
   return false;
 }
 
-WaitingFrame FrameQueue::pop() {
-  WaitingFrame front = queue_.top();
-  queue_.pop();
+bool FrameQueue::any_division_left() {
+  while (!divisions_.empty()) {
+    if (settle_first(divisions_)) return true;
+  }
+  return false;
+}
+
+/// Drops the first frame of a queue where it cannot be better, and puts it back where it was
+/// learned to take longer than it was thought to. Returns whether it does neither, so that it
+/// leaves next.
+bool FrameQueue::settle_first(Queue& queue) {
+  const WaitingFrame& top = queue.top();
+  if (top.bound >= limit_) {
+    drop(pop(queue));
+    return false;
+  }
+  const bool unknown =
+      top.rung == WaitingFrame::Rung::division || top.rung == WaitingFrame::Rung::others;
+  if (!unknown || top.told) return true;
+  const double estimate = top.likely * usual_ratio(top);
+  if (!(estimate > top.estimate)) return true;  // nor where one of them is no number
+  WaitingFrame waiting = pop(queue);
+  waiting.estimate = estimate;
+  queue.push(std::move(waiting));
+  return false;
+}
+
+WaitingFrame FrameQueue::pop(Queue& queue) {
+  WaitingFrame front = queue.top();
+  queue.pop();
   return front;
 }
+
+WaitingFrame FrameQueue::pop() { return pop(next_queue()); }
+
+WaitingFrame FrameQueue::pop_division() { return pop(divisions_); }
 
 }  // namespace pptrain

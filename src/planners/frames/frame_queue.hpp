@@ -51,6 +51,10 @@ class FrameQueue {
   bool any_left();
   /// The next one; `any_left` has said that there is one.
   WaitingFrame pop();
+  /// As `any_left` of divisions alone.
+  bool any_division_left();
+  /// The next division; `any_division_left` has said that there is one.
+  WaitingFrame pop_division();
   /// What a frame that was popped came to beyond what was likely.
   void tell(const WaitingFrame& simulated, double more);
   /// Lets the frames go that wait for one which is not simulated, as if it had come to so much
@@ -64,6 +68,12 @@ class FrameQueue {
     bool simulated = false;      ///< whether a simulation says so
   };
 
+  using Queue = std::priority_queue<WaitingFrame, std::vector<WaitingFrame>, std::greater<>>;
+
+  Queue& next_queue();
+  bool settle_first(Queue& queue);
+  static WaitingFrame pop(Queue& queue);
+  Queue& queue_of(const WaitingFrame& waiting);
   void push_division(WaitingFrame waiting);
   void push_others(WaitingFrame waiting);
   void enqueue(WaitingFrame waiting);
@@ -73,7 +83,8 @@ class FrameQueue {
   void drop(const WaitingFrame& waiting);
 
   double limit_;
-  std::priority_queue<WaitingFrame, std::vector<WaitingFrame>, std::greater<>> queue_;
+  Queue divisions_;
+  Queue undivided_;
   std::map<std::pair<int, int>, Siblings> siblings_;  // by costs and chunks per stage, 0: of all
                                                       // numbers
   struct Ratios {

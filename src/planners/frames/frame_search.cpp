@@ -62,7 +62,8 @@ class FrameSearch {
     int site = 0;
     Shape shape;
   };
-  static constexpr int batch = 16;  // frames taken before the best is looked at again
+  static constexpr int batch = 16;               // frames taken before the best is looked at again
+  static constexpr double most_dividing = 0.05;  // of all work, until a plan is simulated
   static constexpr std::size_t most_returned = 64;
   static constexpr std::size_t most_varied = 20;  // leaders that are tried with other ZeRO stages
 
@@ -104,18 +105,34 @@ class FrameSearch {
         return;
       }
       std::vector<WaitingFrame> costs;
-      std::vector<WaitingFrame> divisions;
-      while (!space_.stop.requested() && queue_.any_left() &&
-             std::ssize(costs) + std::ssize(divisions) < batch) {
-        WaitingFrame front = queue_.pop();
-        if (front.rung == Rung::shape) {
-          add_micro_batches(front);
-        } else {
-          (front.rung == Rung::division ? divisions : costs).push_back(std::move(front));
-        }
-      }
+      std::vector<WaitingFrame> divisions = overdue_divisions();
+      if (divisions.empty()) take_next(costs, divisions);
       divide(costs);
       simulate(std::move(divisions));
+    }
+  }
+
+  /// The first divisions of the queue where much work has gone into dividing layers since a plan
+  /// was simulated. Bounds of what is not divided yet are lower: of very many frames all would be
+  /// divided before one is simulated.
+  std::vector<WaitingFrame> overdue_divisions() {
+    std::vector<WaitingFrame> divisions;
+    if (work_of_dividing_ <= most_dividing * most_work_) return divisions;
+    while (std::ssize(divisions) < batch && queue_.any_division_left())
+      divisions.push_back(queue_.pop_division());
+    return divisions;
+  }
+
+  /// Takes the next frames of the queue: those whose layers are to be divided, and divisions.
+  void take_next(std::vector<WaitingFrame>& costs, std::vector<WaitingFrame>& divisions) {
+    while (!space_.stop.requested() && queue_.any_left() &&
+           std::ssize(costs) + std::ssize(divisions) < batch) {
+      WaitingFrame front = queue_.pop();
+      if (front.rung == Rung::shape) {
+        add_micro_batches(front);
+      } else {
+        (front.rung == Rung::division ? divisions : costs).push_back(std::move(front));
+      }
     }
   }
 
@@ -170,6 +187,7 @@ class FrameSearch {
       const FrameDivider& divider = *dividers[i];
       const bool any = !made[i].empty();
       work_ += divider.work();
+      work_of_dividing_ += divider.work();
       add_divisions(costs[i].index, std::move(made[i]));
       if (costs[i].rung == Rung::first)
         add_others(costs[i], any ? std::nullopt : std::optional(lacking(costs[i], divider)));
@@ -204,6 +222,7 @@ class FrameSearch {
       return !obeys;
     });
     std::vector<TriedPlan> results = trials_.simulated(plans, best_);
+    if (!plans.empty()) work_of_dividing_ = 0.0;
     found_.num_simulated += std::ssize(divisions);
     space_.tell_examined(std::ssize(divisions));
     for (std::size_t i = 0; i < divisions.size(); ++i) {
@@ -358,6 +377,7 @@ class FrameSearch {
   int threads_;
   double best_;
   double work_ = 0.0;
+  double work_of_dividing_ = 0.0;  // since plans were simulated
   double most_work_;
   FrameLeaders leaders_;
   std::set<std::tuple<int, std::string, int, int, std::size_t, std::size_t>> refused_;
