@@ -178,7 +178,7 @@ void add_floats(const Filler& add, const std::string& type) {
   add("max." + type, [](T a, T b) { return std::fmax(a, b); });
   add_moves<T>(add, type);
   add_comparisons<T>(add, type);
-  // Ordered but for those that end in "u", which hold with a NaN too.
+  // Comparisons do not hold with a NaN, but for those whose names end in "u".
   add("setp.ne." + type, [](T a, T b) { return Predicate{!is_unordered(a, b) && a != b}; });
   add("setp.equ." + type, [](T a, T b) { return Predicate{is_unordered(a, b) || a == b}; });
   add("setp.neu." + type, [](T a, T b) { return Predicate{!(a == b)}; });

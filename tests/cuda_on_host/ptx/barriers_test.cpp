@@ -1,6 +1,6 @@
-// Barriers of the project's kernels, as nvcc translates them, are missed where they are taken away:
-// each of what is to be read after it. The others guard memory that a block writes again where it
-// has several rows, as none has here.
+// Barriers of the project's kernels, as nvcc translates them, are taken away one at a time. Those
+// before a read are missed. The others guard memory that a block writes again in its next row, and
+// no block has two rows here.
 #include <functional>
 #include <string>
 #include <vector>

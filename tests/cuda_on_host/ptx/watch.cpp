@@ -45,8 +45,8 @@ const char* Place::read(const Clock& now) {
                                      : "reads what another block writes";
 }
 
-/// Reads of an earlier epoch of the block lie before a barrier. Of those of this one, each lane has
-/// to have passed a barrier of the warp since.
+/// Reads in an earlier epoch lie before a barrier of the block. Lanes that have read in this epoch
+/// must have passed a barrier of the warp since.
 const char* Place::why_not_after_reads(const Clock& now) const {
   if (!read_.is_there) return nullptr;
   if (by_blocks_ || read_.block != now.block()) return "writes what another block reads";
