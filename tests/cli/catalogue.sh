@@ -161,5 +161,10 @@ mistral=(plan --model "$models/../../../inputs/models/mistral-7b-v0.1" --cluster
 free=$(seconds "${mistral[@]}") || fail "auto found no plan on three kinds of nodes"
 typed=$(seconds "${mistral[@]}" --set parallelism.data=4) || fail "auto found no plan of 4 replicas"
 check "nothing said is no slower than data = 4 on three kinds of nodes" awk "BEGIN { exit !(${free##*:} <= 1.0001 * ${typed##*:}) }"
+qwen=(plan --model "$models/../../../inputs/models/qwen2.5-7b" --cluster "1x g5.48xlarge" --global-batch-size 64 --sequence-length 4096)
+free=$(seconds "${qwen[@]}") || fail "auto found no plan on eight devices"
+typed=$(seconds "${qwen[@]}" --set parallelism.zero_stage=1) || fail "auto found no plan on eight devices with zero_stage = 1"
+check "nothing said is no slower than zero_stage = 1 where stages have one replica" \
+  awk "BEGIN { exit !(${free##*:} <= 1.0001 * ${typed##*:}) }"
 
 finish

@@ -117,8 +117,11 @@ std::vector<Plan> other_micro_batches(const SearchSpace& space, const Plan& plan
 
 namespace {
 
+/// Whether ZeRO divides anything on a stage.
+bool divides_state(const Stage& stage) { return stage.replicas > 1; }
+
 /// The plan with another mode of all stages, or of a single one, and what it offloads where that is
-/// given.
+/// given. Modes that differ in what ZeRO does are one where it divides nothing.
 void add_modes(const SearchSpace& space, const Plan& plan, const OffloadChoice* offload,
                std::vector<Plan>& plans) {
   const auto set = [&space, offload](Stage& stage, const Mode& mode) {
@@ -127,17 +130,27 @@ void add_modes(const SearchSpace& space, const Plan& plan, const OffloadChoice* 
       stage.offload = offload->states;
       stage.offload_activations = offload->activations;
     }
+    if (!divides_state(stage)) return;
     const ZeroGroup group = zero_group_under(space, stage, mode.zero_group);
     divide_state(stage, mode.zero_stage, group, space.instance.cluster);
   };
   const std::vector<Mode> modes = modes_under(space);
+  const auto is_another = [&modes](const Mode& mode, bool divides) {
+    return divides || (mode.zero_stage == modes.front().zero_stage &&
+                       mode.zero_group == modes.front().zero_group);
+  };
+  const bool any_divides = std::any_of(plan.stages.begin(), plan.stages.end(), divides_state);
   for (const Mode& mode : modes) {
+    if (!is_another(mode, any_divides)) continue;
     for (Stage& stage : plans.emplace_back(plan).stages) set(stage, mode);
   }
   for (int i = 0; plan.num_stages() > 1 && i < plan.num_stages(); ++i) {
-    const ZeroGroup own = zero_group_of(plan.stages[static_cast<std::size_t>(i)]);
+    const Stage& stage = plan.stages[static_cast<std::size_t>(i)];
+    const bool divides = divides_state(stage);
+    const ZeroGroup own = zero_group_of(stage);
     for (const Mode& mode : modes) {
-      if (mode.zero_stage == 0 || mode.zero_group == own)
+      if (!is_another(mode, divides)) continue;
+      if (!divides || mode.zero_stage == 0 || mode.zero_group == own)
         set(plans.emplace_back(plan).stages[i], mode);
     }
   }

@@ -40,6 +40,25 @@ TEST_CASE("every neighbour of a plan is a plan", "[planners]") {
   }
 }
 
+TEST_CASE("a stage of one replica has no steps to other ZeRO stages", "[planners]") {
+  const Profile profile = blocks(6, 0.4);
+  const Cluster cluster = mixed_nodes(2, 2);
+  const SearchSpace space = {{profile, cluster, 8}, test::everything_free(), "1f1b"};
+  Plan plan = uniform_plan({{0, 3}, {3, profile.num_layers()}}, 1, 1, 4, 2, "1f1b");
+  const auto has_zero = [](std::size_t stage) {
+    return [stage](const Plan& other) { return other.stages[stage].zero_stage > 0; };
+  };
+  const std::vector<Plan> alone = other_modes(space, plan);
+  CHECK(alone.size() == 6);  // two other kinds of recomputation, of both stages or of one
+  CHECK(std::none_of(alone.begin(), alone.end(), has_zero(0)));
+  CHECK(std::none_of(alone.begin(), alone.end(), has_zero(1)));
+  plan.stages[1] = uniform_plan({{0, profile.num_layers()}}, 2, 1, 4, 2, "1f1b").stages[0];
+  plan.stages[1].layers = {{3, profile.num_layers()}};
+  const std::vector<Plan> beside = other_modes(space, plan);
+  CHECK(std::none_of(beside.begin(), beside.end(), has_zero(0)));
+  CHECK(std::any_of(beside.begin(), beside.end(), has_zero(1)));
+}
+
 TEST_CASE(
     "steps to other offloads change what is offloaded, where that is allowed and nodes have a link "
     "to it",
