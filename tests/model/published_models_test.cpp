@@ -126,7 +126,7 @@ TEST_CASE(
     "[published]") {
   CHECK(build_model_of(config_of("[model]\nname = \"gpt2\"\nlayers = 7\n")).num_layers() == 9);
   CHECK_THAT(complaint_of([] { config_of("[model]\nname = \"bert-large\"\nlayers = 7\n"); }),
-             Catch::StartsWith("c.toml:5: model.layers is not known"));
+             Catch::StartsWith("c.toml:5: model.layers stands beside model.name"));
   CHECK_THAT(complaint_of([] {
                config_of("[training]\nsequence_length = 64\n[model]\nname = \"t5-large\"\n");
              }),

@@ -91,14 +91,17 @@ StopWish StopRequest::wish() const {
                                                                     : StopWish::none;
 }
 
-bool StopRequest::out_of_time() const {
+bool StopRequest::out_of_time(double seconds_ahead) const {
   if (!end_) return false;
-  return std::chrono::duration<double>(*end_ - Clock::now()).count() < needed_seconds_;
+  const double left = std::chrono::duration<double>(*end_ - Clock::now()).count();
+  return left - seconds_ahead < needed_seconds_;
 }
 
 const char* StopRequest::reason() const {
   if (signalled.load(std::memory_order_relaxed)) return "a signal asked for it";
-  return out_of_time() ? "the time is almost over" : "another rank asked for it";
+  // The time of another rank may have begun a moment before this one's.
+  constexpr double most_apart = 1.0;
+  return out_of_time(most_apart) ? "the time is almost over" : "another rank asked for it";
 }
 
 }  // namespace pptrain

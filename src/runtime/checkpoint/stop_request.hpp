@@ -39,12 +39,13 @@ class StopRequest {
   StopWish wish() const;
   /// What is still to be done when the training stops takes this long.
   void need(double seconds) { needed_seconds_ = seconds; }
-  /// Why, for a message; on a rank that wants it.
+  /// Why, for a message; "another rank asked for it" on a rank that knows no reason.
   const char* reason() const;
 
  private:
   using Clock = std::chrono::steady_clock;  // the time of day may be corrected while the job runs
-  bool out_of_time() const;
+  /// Whether what is still to be done will not fit any more in so many seconds.
+  bool out_of_time(double seconds_ahead = 0.0) const;
 
   std::optional<Clock::time_point> end_;
   double needed_seconds_ = 0.0;

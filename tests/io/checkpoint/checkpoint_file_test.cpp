@@ -118,7 +118,7 @@ TEST_CASE("what is damaged, torn or foreign is refused by name") {
     CHECK_THAT(complaint_about(torn), Catch::Contains("torn"));
   }
   CHECK_THAT(complaint_about(folder.write("text.h5", "no HDF5 at all")),
-             Catch::Contains("cannot be read"));
+             Catch::Contains("no checkpoint (it does not begin as an HDF5 file does)"));
   CHECK_THAT(complaint_about(test_data("gpt2-reference/tied/initial.h5")),
              Catch::Contains("no checkpoint"));
   CHECK_THAT(complaint_about(folder.path("none.h5")), Catch::Contains("does not exist"));

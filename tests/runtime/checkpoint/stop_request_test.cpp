@@ -1,5 +1,7 @@
 #include "runtime/checkpoint/stop_request.hpp"
 
+#include <string>
+
 #include "base/interrupt.hpp"
 #include "support/catch.hpp"
 #include "support/child.hpp"
@@ -24,4 +26,17 @@ TEST_CASE("what saves nothing is ended by the signals again", "[np1]") {
     ::raise(SIGTERM);
   });
   CHECK((WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM));
+}
+
+TEST_CASE("a rank whose time ends a moment after that of another one knows why that one stops",
+          "[np1]") {
+  JobConfig job;
+  job.time_limit = 100.0;
+  StopRequest stop(job);
+  CHECK(stop.reason() == std::string("another rank asked for it"));
+  stop.need(99.5);
+  CHECK(stop.wish() == StopWish::none);
+  CHECK(stop.reason() == std::string("the time is almost over"));
+  stop.need(101.0);
+  CHECK(stop.wish() == StopWish::requested);
 }
