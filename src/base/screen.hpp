@@ -21,9 +21,8 @@ Screen standard_error_screen();
 std::size_t screen_columns();
 
 /// Columns that a message on standard error may take before it is broken between words, 40 at
-/// least; 0: it is no
-/// terminal and COLUMNS says nothing, so that whoever reads it, as a program that searches it,
-/// finds each message in one line.
+/// least; 0: it is no terminal and COLUMNS says nothing, so that whoever reads it, as a program
+/// that searches it, finds each message in one line.
 std::size_t message_columns();
 
 }  // namespace pptrain

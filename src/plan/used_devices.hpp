@@ -6,7 +6,7 @@
 
 namespace pptrain {
 
-/// Which of the cluster's devices have a place in the plan.
+/// For each device of the cluster, by its number, whether it has a place in the plan.
 std::vector<bool> used_devices(const Plan& plan, int num_devices);
 
 }  // namespace pptrain

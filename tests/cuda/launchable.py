@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Whether every kernel can be launched on every GPU: the registers that ptxas gives it, for the most
-threads that a block of it had in the tests, fit into a multiprocessor, and so does its shared memory.
+threads that a block of it had in the tests, fit into a multiprocessor, and so does its shared memory. A
+kernel that did not run there counts with one warp.
 
 launchable.py PTXAS LAUNCHES ARCHITECTURE=FILE:FILE... ...
 LAUNCHES has a line for each kernel that ran: symbol and threads. Of each architecture the files are
@@ -45,11 +46,12 @@ def main():
                 for symbol, registers, shared in resources(ptxas, path, gpu):
                     kernels += 1
                     ran += symbol in threads
-                    of_block = registers_of_block(registers, threads.get(symbol, lanes))
+                    count = threads.get(symbol, lanes)
+                    of_block = registers_of_block(registers, count)
                     most, most_shared = max(most, of_block), max(most_shared, shared)
                     if of_block > registers_of_multiprocessor or shared > most_static_shared:
                         failed += 1
-                        print(f"launchable: sm_{gpu}: {symbol}: {registers} registers x {threads[symbol]} threads, "
+                        print(f"launchable: sm_{gpu}: {symbol}: {registers} registers x {count} threads, "
                               f"{shared} bytes of shared memory")
             print(f"{int(gpu) / 10:>5} {kernels:>8} {ran:>13} {most:>17} of {registers_of_multiprocessor} {most_shared:>14}")
             assert kernels > 0 and ran > 0, f"sm_{gpu}: {kernels} kernels, of which {ran} ran"

@@ -221,7 +221,7 @@ class Grid {
     thread.state = state;
   }
 
-  /// Where a load or store goes, which has been looked at.
+  /// The memory that a load or store reaches, once its address has been checked.
   unsigned char* reach(Thread& thread, const Instruction& one) {
     const Register base = thread.registers[static_cast<std::size_t>(one.operands[0])];
     const std::uint64_t address = base + static_cast<std::uint64_t>(one.offset);

@@ -30,7 +30,7 @@ struct Launch {
 struct Outcome {
   Counts counts;
   /// What a GPU leaves undefined, once per instruction: what, where in the PTX and in the sources.
-  /// Where a thread cannot go on, as after an access out of bounds, the grid ends with it.
+  /// A finding after which a thread cannot go on, such as an access out of bounds, ends the grid.
   std::vector<std::string> findings;
 };
 

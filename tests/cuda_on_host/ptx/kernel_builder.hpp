@@ -22,7 +22,7 @@ class KernelBuilder {
   void dynamic_shared(const std::string& name);
   /// A name of the place before the next instruction, which branches go to.
   void label(const std::string& name);
-  /// Where in the sources the next instructions come from.
+  /// Sets the place in the sources, such as "1:12", that the next instructions come from.
   void source(const std::string& place);
   /// A statement without its semicolon, and its line in the file.
   void statement(const std::string& text, int line);
